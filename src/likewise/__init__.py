@@ -1,0 +1,46 @@
+"""likewise: what would a vision system have answered, had only the protected attribute been different?
+
+Names are loaded when they are first used, so that ``import likewise`` is quick and needs no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.analyse.gaps import gaps
+    from likewise.analyse.slopes import slopes
+    from likewise.design.balance import balance
+    from likewise.design.match import match
+    from likewise.design.trials import trials
+    from likewise.tables import Contrast, Estimates, Faces, MatchSpec, Pairs, Ratings, Vectors
+    from likewise.world import World
+
+__version__ = "0.1.0"
+__all__ = [
+    "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors", "World",
+    "balance", "gaps", "match", "slopes", "trials",
+]  # fmt: skip
+
+_HOME = {
+    **dict.fromkeys(
+        ["Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors"], "likewise.tables"
+    ),
+    "World": "likewise.world",
+    "balance": "likewise.design.balance",
+    "gaps": "likewise.analyse.gaps",
+    "match": "likewise.design.match",
+    "slopes": "likewise.analyse.slopes",
+    "trials": "likewise.design.trials",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

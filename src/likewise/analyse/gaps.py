@@ -1,0 +1,239 @@
+"""gaps: what a rater answered about one group less what it answered about the other, before and after matching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from likewise.analyse.resample import Interval, Statistic, jackknife, solve
+from likewise.errors import InputError, TableError, some
+from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+def gaps(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    contrast: Contrast,
+    *,
+    pairs: Pairs | None = None,
+    covariates: Sequence[str] = (),
+    panel: str | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """Estimate each group's mean answer and the gap (focal - reference) on all trials and on the matched ones.
+
+    Ratings are of ``trials``; a trial belongs to the group and the identity of its test image ``a``. Without
+    ``panel`` every rater stands for itself (models); with it all raters are one panel of that name (people), and
+    intervals allow for both the raters and the identities being a sample.
+
+    Look-alikes are never quite alike, so beside the matched gap stands the *adjusted* one: the matched gap less what
+    the remaining differences in ``covariates`` account for, by a regression on all trials (the bias correction of
+    matching estimators). Covariates of a trial are the mean over its two images.
+    """
+    ratings.check_units(trials.frame["pair"])
+    numbers = _trial_covariates(trials, faces, covariates)
+    rows: list[dict[str, object]] = []
+    for quantity, answers in _answers(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True):
+        sheet = _Sheet.of(str(quantity), answers, contrast, numbers, pairs, panel is not None)
+        rows += sheet.rows("all", level)
+        if pairs is not None:
+            rows += sheet.rows("matched", level)
+    return Estimates.of(rows)
+
+
+def _answers(
+    ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None
+) -> pd.DataFrame:
+    """Put beside each answer its side (+1, -1), identity and quantity; no answer is no row."""
+    frame = ratings.frame.dropna(subset=["value"])
+    frame["image"] = frame["unit"].map(trials.frame.set_index("pair")["a"])
+    frame["side"] = frame["image"].map(contrast.side(faces))
+    frame["identity"] = frame["image"].map(faces.identities)
+    frame["quantity"] = (frame["rater"] if panel is None else panel) + ": " + frame["question"]
+    return frame[frame["side"] != 0]
+
+
+def _trial_covariates(trials: Pairs, faces: Faces, covariates: Sequence[str]) -> pd.DataFrame:
+    """Return the mean of each covariate over a trial's two images, by test image."""
+    wide = pd.DataFrame({name: faces.attribute(name) for name in covariates}, index=pd.Index(faces.images))
+    words = [name for name in wide.columns if not pd.api.types.is_numeric_dtype(wide[name].dtype)]
+    plain = pd.get_dummies(wide, columns=words, drop_first=True, dtype=float).astype("float64")
+    if plain.isna().any(axis=None):
+        empty = some(plain.columns[plain.isna().any()])
+        raise InputError(
+            "covariates that are adjusted for have no empty cells",
+            got=f"some in {empty}",
+            fix="Leave the column out.",
+        )
+    frame = trials.frame
+    means = (plain.loc[frame["a"]].to_numpy() + plain.loc[frame["b"]].to_numpy()) / 2
+    return pd.DataFrame(means, index=pd.Index(frame["a"], name="image"), columns=plain.columns)
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """The answers about one quantity, as arrays over rows (one an answer)."""
+
+    quantity: str
+    contrast: Contrast
+    y: Floats
+    focal: Floats
+    """1 on the focal side, 0 on the reference side."""
+    x: Floats
+    """Covariates ``[n, k]``, centred."""
+    matched: Floats
+    """The weight in the matched sample: every trial of a pair counts once, however many people saw it."""
+    identity: Codes
+    linked: Codes
+    """Identities that a pair binds together share a code: leaving out one means leaving out its pair."""
+    rater: Codes
+    pairs: int
+    panel: bool
+
+    @classmethod
+    def of(
+        cls,
+        quantity: str,
+        answers: pd.DataFrame,
+        contrast: Contrast,
+        numbers: pd.DataFrame,
+        pairs: Pairs | None,
+        panel: bool,
+    ) -> _Sheet:
+        """Lay out the answers; a pair takes part when both its sides were answered."""
+        identity, names = pd.factorize(answers["identity"])
+        x = numbers.loc[answers["image"]].to_numpy()
+        weights, bound = np.zeros(len(answers)), np.empty((0, 2), dtype=str)
+        if pairs is not None:
+            frame = pairs.frame
+            there = frame[frame["a"].isin(answers["image"]) & frame["b"].isin(answers["image"])]
+            inside = answers["image"].isin([*there["a"], *there["b"]]).to_numpy()
+            weights = np.where(
+                inside, 1 / answers.groupby("image")["value"].transform("size").to_numpy(), 0.0
+            )
+            whose = answers.drop_duplicates("image").set_index("image")["identity"]
+            bound = np.stack([whose.loc[there["a"]].to_numpy(), whose.loc[there["b"]].to_numpy()], axis=1)
+        return cls(
+            quantity=quantity,
+            contrast=contrast,
+            y=answers["value"].to_numpy(),
+            focal=(answers["side"] == 1).to_numpy(dtype=np.float64),
+            x=x - x.mean(axis=0),
+            matched=weights,
+            identity=identity.astype(np.int64),
+            linked=_linked(bound, names)[identity],
+            rater=pd.factorize(answers["rater"])[0].astype(np.int64),
+            pairs=len(bound),
+            panel=panel,
+        )
+
+    def rows(self, sample: str, level: float) -> list[dict[str, object]]:
+        """Estimate the two means, the gap and (matched) the adjusted gap."""
+        weight = np.ones(len(self.y)) if sample == "all" else self.matched
+        self._need_both(sample, weight)
+        cluster, unit = (self.identity, "identity") if sample == "all" else (self.linked, "pair")
+        sums = np.stack(
+            [weight * f * v for v in (np.ones(len(self.y)), self.y) for f in (self.focal, 1 - self.focal)],
+            axis=1,
+        )
+        counts = None if sample == "all" else self.pairs
+        rows = [
+            self._row("mean", sample, str(self.contrast.focal), sums, _mean(0), self.identity, "identity", level, weight * self.focal),
+            self._row("mean", sample, str(self.contrast.reference), sums, _mean(1), self.identity, "identity", level, weight * (1 - self.focal)),
+            self._row("gap", sample, self.contrast.label, sums, _difference, cluster, unit, level, weight, counts),
+        ]  # fmt: skip
+        if sample == "matched" and self.x.shape[1]:
+            columns, statistic = self._adjusted(sums)
+            rows.append(
+                self._row(
+                    "adjusted_gap",
+                    sample,
+                    self.contrast.label,
+                    columns,
+                    statistic,
+                    cluster,
+                    unit,
+                    level,
+                    weight,
+                    counts,
+                )
+            )
+        return rows
+
+    def _adjusted(self, sums: Floats) -> tuple[Floats, Statistic]:
+        """Return the columns and the statistic: matched gap - b'(matched difference in x), b from all rows."""
+        design = np.column_stack([self.focal, 1 - self.focal, self.x])
+        k, extra = design.shape[1], self.x.shape[1]
+        gram = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
+        apart = np.column_stack(
+            [self.matched[:, None] * f[:, None] * self.x for f in (self.focal, 1 - self.focal)]
+        )
+
+        def statistic(total: Floats) -> Floats:
+            own, crossed, moment, shift = np.split(total, np.cumsum([4, k * k, k]), axis=-1)
+            slope = solve(crossed.reshape(*total.shape[:-1], k, k), moment)[..., 2:]
+            away = shift[..., :extra] / own[..., :1] - shift[..., extra:] / own[..., 1:2]
+            return _difference(own) - (slope * away).sum(axis=-1)
+
+        return np.column_stack([sums, gram, design * self.y[:, None], apart]), statistic
+
+    def _row(
+        self, stat: str, sample: str, group: str, columns: Floats, statistic: Statistic, cluster: Codes, unit: str,
+        level: float, weight: Floats, clusters: int | None = None,
+    ) -> dict[str, object]:  # fmt: skip
+        used = weight > 0
+        if clusters is None:
+            columns, cluster, rater = (
+                columns[used],
+                pd.factorize(cluster[used])[0].astype(np.int64),
+                self.rater[used],
+            )
+        else:
+            rater = self.rater
+        by = [cluster, pd.factorize(rater)[0].astype(np.int64)] if self.panel else [cluster]
+        found: Interval = jackknife(columns, statistic, by, level=level, clusters=clusters)
+        method = f"jackknife by {unit}" + (" and rater" if self.panel else "")
+        return {
+            "quantity": self.quantity, "stat": stat, "sample": sample, "group": group, "estimate": found.estimate,
+            "low": found.low, "high": found.high, "level": level, "n": int(used.sum()), "clusters": found.clusters,
+            "method": method + (", regression-adjusted" if stat == "adjusted_gap" else ""),
+        }  # fmt: skip
+
+    def _need_both(self, sample: str, weight: Floats) -> None:
+        for level, on_side in (
+            (self.contrast.focal, self.focal == 1),
+            (self.contrast.reference, self.focal == 0),
+        ):
+            if len(np.unique(self.identity[on_side & (weight > 0)])) < 2:
+                fix = "An interval needs at least two identities on each side."
+                raise TableError(
+                    f"{self.quantity} ({sample}): both groups were rated",
+                    got=f"too few for {level!r}",
+                    fix=fix,
+                )
+
+
+def _mean(column: int) -> Statistic:
+    return lambda total: total[..., 2 + column] / total[..., column]
+
+
+def _difference(total: Floats) -> Floats:
+    gap: Floats = total[..., 2] / total[..., 0] - total[..., 3] / total[..., 1]
+    return gap
+
+
+def _linked(bound: npt.NDArray[np.str_], names: pd.Index) -> Codes:
+    """Return for each identity the code of the group that pairs bind it into."""
+    ends = [names.get_indexer(bound[:, column]) for column in (0, 1)]
+    graph = coo_array((np.ones(len(bound)), (ends[0], ends[1])), shape=(len(names), len(names)))
+    return connected_components(graph, directed=False)[1].astype(np.int64)

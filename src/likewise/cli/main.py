@@ -1,0 +1,202 @@
+"""The verbs. Each is thin: it reads its arguments, calls a pure function, and says what came of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from likewise import __version__
+from likewise.errors import InputError, LikewiseError
+
+STAGES = {
+    "read": "Find, open and fingerprint the images of the table.",
+    "project": "Project the images into the generator's latent space.",
+    "match": "Match look-alikes across the contrast.",
+    "balance": "Compare the covariates before and after matching.",
+    "trials": "Choose which two images of a person the raters are asked about.",
+    "counterfactual": "Turn the attribute of some faces and leave everything else.",
+    "rate": "Have the models under audit answer.",
+    "ask": "Collect what people answered.",
+    "analyse": "Estimate gaps and slopes, with intervals.",
+    "report": "Draw the report.",
+}
+_SECTIONS = (
+    ("Start here", ("demo", "init", "run")),
+    ("One stage at a time", tuple(STAGES)),
+    ("Look around", ("show", "slots")),
+)
+
+
+class _Verbs(click.Group):
+    """Lists the verbs in the order in which one meets them."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs section by section."""
+        for title, names in _SECTIONS:
+            rows = [(name, self.commands[name].get_short_help_str(80)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="likewise")
+def cli() -> None:
+    """What would a vision system have answered, had only the protected attribute been different?
+
+    An audit is a folder with a plan (audit.toml). Every verb makes one artefact in it; what is up to date is
+    skipped, and a killed run goes on where it was.
+
+    Exit codes: 0 done; 2 wrong input; 3 the folder; 4 another run is at work; 5 work failed; 130 stopped by you.
+    """
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout."),
+        click.option("--quiet", is_flag=True, help="Say nothing while at work."),
+        click.option("--dry-run", is_flag=True, help="Say what would run and why; write nothing."),
+    ):
+        command = option(command)
+    return command
+
+
+def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool) -> None:
+    from likewise.cli.progress import voice  # noqa: PLC0415  # heavy rooms are opened only when needed
+    from likewise.cli.run import as_plain, run  # noqa: PLC0415
+
+    speaker = voice(quiet=quiet or dry_run)
+    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run)
+    report = Path(folder) / "report.html"
+    written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
+    if as_json:
+        click.echo(
+            json.dumps(
+                {"folder": folder, "stages": as_plain(outcomes), "report": written}, indent=1, default=str
+            )
+        )
+    elif dry_run:
+        for outcome in outcomes:
+            click.echo(
+                f"{outcome.stage:<15} {outcome.status:<10} {outcome.artefact:<18} {outcome.why}".rstrip()
+            )
+    elif written:
+        click.echo(f"report: {written}")
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR")
+@_common
+def run(folder: str, dry_run: bool, quiet: bool, as_json: bool) -> None:
+    """Go through all stages that the plan names."""
+    _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
+
+
+def _add_stage(name: str, what: str) -> None:
+    @cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)
+    @click.argument("folder", metavar="DIR")
+    @_common
+    def verb(folder: str, dry_run: bool, quiet: bool, as_json: bool) -> None:
+        _go(folder, name, dry_run=dry_run, quiet=quiet, as_json=as_json)
+
+
+for _name, _what in STAGES.items():
+    _add_stage(_name, _what)
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--images", required=True, type=click.Path(path_type=Path), help="Folder of images.")
+@click.option(
+    "--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image."
+)
+@click.option(
+    "--protected", required=True, help="Column with the protected attribute, e.g. perceived_gender."
+)
+@click.option("--focal", required=True, help="Level whose gap is asked for, e.g. female.")
+@click.option("--reference", required=True, help="Level it is compared with, e.g. male.")
+@click.option("--identity", required=True, help="Column that says whose image it is.")
+@click.option("--image-column", default="image", show_default=True, help="Column with the file name or key.")
+@click.option(
+    "--covariates", default="", help="Comma-separated columns that should be alike; default: all others."
+)
+@click.option(
+    "--vectors", type=click.Path(path_type=Path), help="Your own vectors (.npz) instead of projecting."
+)
+@click.option("--seed", default=0, show_default=True)
+@click.option("--force", is_flag=True, help="Overwrite a plan that is there.")
+def init(folder: str, **given: Any) -> None:
+    """Write a commented plan (audit.toml) for a folder of images and a table."""
+    from likewise.cli.init import init_audit  # noqa: PLC0415
+
+    for line in init_audit(Path(folder), **given):
+        click.echo(line)
+
+
+@cli.command()
+@click.argument("folder", metavar="[DIR]", default="demo")
+@click.option("--identities", default=400, show_default=True, help="How many people the world has.")
+@click.option(
+    "--confounding", default=1.0, show_default=True, help="How strongly the covariates go with the attribute."
+)
+@click.option("--seed", default=0, show_default=True)
+@_common
+def demo(
+    folder: str, identities: int, confounding: float, seed: int, dry_run: bool, quiet: bool, as_json: bool
+) -> None:
+    """Make a small world whose truth is known, audit it, and draw the report."""
+    from likewise.cli.demo import make_demo  # noqa: PLC0415
+
+    line = make_demo(Path(folder), identities=identities, confounding=confounding, seed=seed)
+    if not quiet:
+        click.echo(line, err=True)
+    _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
+
+
+@cli.command()
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+def show(path: Path) -> None:
+    """Print what an artefact holds: six lines and the first rows."""
+    from likewise.cli.show import shown  # noqa: PLC0415
+
+    click.echo(shown(path))
+
+
+@cli.command()
+def slots() -> None:
+    """List the slots and who sits in them."""
+    from likewise.plugins import SLOTS, occupants  # noqa: PLC0415
+
+    for slot in SLOTS:
+        click.echo(f"{slot:<12} {', '.join(occupants(slot)) or '(empty)'}")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a verb; an error of ours is one clear line and a meaningful exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        cli.main(args=arguments, prog_name="likewise", standalone_mode=False)
+    except LikewiseError as error:
+        _fail(type(error).__name__, str(error), error.exit_code, arguments)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(InputError.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        _fail(
+            "Stopped",
+            "stopped; what is finished is kept, and the same command goes on from there.",
+            130,
+            arguments,
+        )
+
+
+def _fail(kind: str, message: str, code: int, arguments: list[str]) -> None:
+    if "--json" in arguments:
+        click.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": code}}, indent=1))
+    else:
+        click.echo(f"likewise: {message}", err=True)
+    sys.exit(code)

@@ -1,0 +1,266 @@
+"""How each stage of an audit makes its artefact: thin, because the work itself is done by the rooms."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.analyse.gaps import gaps
+from likewise.analyse.slopes import slopes
+from likewise.cli.plan import Plan, Rater
+from likewise.cli.progress import Voice
+from likewise.design.balance import balance
+from likewise.design.match import match
+from likewise.design.trials import trials
+from likewise.engine import Result, Work
+from likewise.images import Album
+from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
+from likewise.make.project import Projection
+from likewise.make.rate import Embedding, Scoring, rate_images, rate_trials
+from likewise.make.read import read_images
+from likewise.plugins import create
+from likewise.report.page import write_report
+from likewise.store import Folder
+from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
+from likewise.tables.vectors import write_stream
+
+FACES, LATENTS, PAIRS, BALANCE = "faces.parquet", "latents", "pairs.parquet", "balance.parquet"
+TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
+ESTIMATES, REPORT = "estimates.parquet", "report.html"
+ARTEFACTS = (FACES, LATENTS, PAIRS, BALANCE, TRIALS, SWEEP, RATINGS, ANSWERS, ESTIMATES, REPORT)
+
+
+@dataclass
+class Job:
+    """One stage at work: where, by which plan, under which key; and what it has to tell."""
+
+    folder: Folder
+    plan: Plan
+    voice: Voice
+    key: str
+    licences: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    def path(self, artefact: str) -> Path:
+        """Say where an artefact lies."""
+        return self.folder.path(artefact)
+
+    def faces(self) -> Faces:
+        """The audited faces."""
+        return Faces.read(self.path(FACES))
+
+    def album(self, faces: Faces) -> Album:
+        """Show the pictures of these faces."""
+        frame = faces.frame
+        root = (self.folder.root / self.plan.faces.images).resolve()
+        return Album(root, dict(zip(frame["image"], frame["file"], strict=True)))
+
+    def chunks(self, name: str, work: Work, items: list[str]) -> Iterator[Result]:
+        """Do the work chunk by chunk, shown and resumable."""
+        with self.voice.task(name, len(items)) as progress:
+            folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
+            yield from self.plan.engine.map(work, items, folder=folder, progress=progress)
+
+    def used(self, occupant: Any) -> Any:
+        """Note an occupant's licence for the sidecar."""
+        self.licences[occupant.name] = occupant.licence
+        return occupant
+
+
+def read(job: Job) -> None:
+    """Find, open and fingerprint the images of the table."""
+    given = job.plan.faces
+    table = Faces.read(
+        job.folder.root / given.table, image=given.image, identity=given.identity, rename=given.rename
+    )
+    table.warn_of_wording()
+    job.plan.contrast.side(table)
+    with job.voice.task("read", len(table)) as progress:
+        found, bad = read_images(
+            table, job.folder.root / given.images, bad_images=given.bad_images, progress=progress
+        )
+    side = job.plan.contrast.side(found)
+    if bad:
+        lost = table.subset(bad).attribute(job.plan.contrast.column).value_counts().to_dict()
+        job.notes.append(f"{len(bad)} images do not decode and are left out: {lost}")
+    job.summary = {
+        "images": len(found),
+        "focal": int((side == 1).sum()),
+        "reference": int((side == -1).sum()),
+    }
+    found.write(job.path(FACES))
+
+
+def project(job: Job) -> None:
+    """Project the images into the generator's latent space, or take the plan's own vectors."""
+    faces = job.faces()
+    if job.plan.vectors:
+        vectors = Vectors.read(job.folder.root / job.plan.vectors)
+        with job.folder.swapped(LATENTS) as fresh:
+            write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
+        job.summary = {"images": len(vectors), "source": vectors.source}
+        return
+    spec = job.plan.project
+    generator = job.used(create("generator", spec.generator))
+    job.used(create("perceptual", spec.perceptual))
+    distances: list[np.ndarray[Any, Any]] = []
+    baselines: list[np.ndarray[Any, Any]] = []
+
+    def blocks() -> Iterator[np.ndarray[Any, Any]]:
+        for result in job.chunks("project", Projection(spec, job.album(faces)), faces.images):
+            distances.append(result["distance"])
+            baselines.append(result["baseline"])
+            yield result["w"]
+
+    source = f"{generator.name}, W+, lambda {spec.lambda_:g}"
+    with job.folder.swapped(LATENTS) as fresh:
+        write_stream(fresh, faces.images, blocks(), source=source)
+    left = np.median(np.concatenate(distances) / np.maximum(np.concatenate(baselines), 1e-12))
+    job.summary = {
+        "images": len(faces),
+        "source": source,
+        "median share of the picture not drawn": round(float(left), 4),
+    }
+    if left > 0.5:
+        job.notes.append(
+            f"The generator {generator.name} does not draw these images: {left:.0%} of what sets them apart from its "
+            "mean face is missing in the reconstructions. Matching on such latents means little."
+        )
+
+
+def matching(job: Job) -> None:
+    """Match look-alikes across the contrast."""
+    faces, vectors = job.faces(), Vectors.read(job.path(LATENTS))
+    focal = int((job.plan.contrast.side(faces) == 1).sum())
+    with job.voice.task("match", focal) as progress:
+        pairs = match(faces, vectors, job.plan.contrast, job.plan.match, progress=progress)
+    job.summary = {"pairs": len(pairs), **({"note": pairs.note} if pairs.note else {})}
+    pairs.write(job.path(PAIRS))
+
+
+def balancing(job: Job) -> None:
+    """Compare the covariates before and after."""
+    found = balance(job.faces(), job.plan.contrast, Pairs.read(job.path(PAIRS)), covariates=_covariates(job))
+    job.summary = {"rows": len(found)}
+    found.write(job.path(BALANCE))
+
+
+def making_trials(job: Job) -> None:
+    """Choose which two images of a person the raters are asked about."""
+    made = trials(job.faces(), seed=job.plan.seed)
+    job.summary = {"trials": len(made)}
+    made.write(job.path(TRIALS))
+
+
+def sweeping(job: Job) -> None:
+    """Turn the attribute of some faces and leave everything else."""
+    faces, spec = job.faces(), job.plan.counterfactual
+    assert spec is not None  # noqa: S101  # the stage is only planned with the section
+    job.used(create("editor", spec.editor))
+    images = chosen(faces, spec, seed=job.plan.seed)
+    made = sweep_faces(faces, images, spec)
+    pictures = job.folder.work(f"{job.key}-pictures")
+    for _ in job.chunks("counterfactual", Sweep(spec, job.album(faces), pictures), images):
+        pass
+    with job.folder.swapped(SWEEP) as fresh:
+        made.write(fresh / "faces.parquet")
+        shutil.copytree(pictures, fresh / "images")  # a copy: a run killed here finds its pictures again
+    job.summary = {"faces": len(images), "levels": list(spec.levels)}
+
+
+def rating(job: Job) -> None:
+    """Have every rater of the plan look at what it is asked about."""
+    parts = [
+        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater)
+        for rater in job.plan.rater
+    ]
+    ratings = Ratings.together(parts)
+    job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
+    ratings.write(job.path(RATINGS))
+
+
+def _rate_trials(job: Job, rater: Rater) -> Ratings:
+    asked = Pairs.read(job.path(TRIALS))
+    recogniser = job.used(create("recogniser", rater.name, rater.options))
+    work = Embedding(rater.name, rater.options, job.album(job.faces()))
+    parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
+    return rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+
+
+def _rate_sweep(job: Job, rater: Rater) -> Ratings:
+    made = Faces.read(job.path(SWEEP) / "faces.parquet")
+    classifier = job.used(create("classifier", rater.name, rater.options))
+    album = Album((job.path(SWEEP) / "images").resolve(), {key: file_of(key) for key in made.images})
+    parts = list(job.chunks(classifier.name, Scoring(rater.name, rater.options, album), made.images))
+    labels = parts[0]["labels"].tolist()
+    return rate_images(made.images, labels, np.concatenate([part["scores"] for part in parts]), classifier)
+
+
+def asking(job: Job) -> None:
+    """Collect what people answered about the trials."""
+    given = job.plan.ask
+    assert given is not None  # noqa: S101  # the stage is only planned with the section
+    options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
+    crowd = job.used(create("crowd", given.crowd, options))
+    album = job.album(job.faces())
+    answers = crowd.answers(Pairs.read(job.path(TRIALS)), lambda keys: album(keys), job.plan.seed)
+    job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
+    answers.write(job.path(ANSWERS))
+
+
+def analysing(job: Job) -> None:
+    """Estimate gaps and slopes."""
+    plan, faces = job.plan, job.faces()
+    asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
+    common = {"pairs": pairs, "covariates": _covariates(job), "level": plan.analyse.level}
+    parts: list[Estimates] = []
+    if plan.rater:
+        ratings = Ratings.read(job.path(RATINGS)).frame
+        distances = ratings[ratings["unit"].isin(asked.frame["pair"])]
+        if len(distances):
+            parts.append(gaps(Ratings(distances), asked, faces, plan.contrast, **common))
+        for rater in (rater for rater in plan.rater if rater.slot == "classifier"):
+            classifier = create("classifier", rater.name, rater.options)
+            own = Ratings(ratings[ratings["rater"] == classifier.name])
+            made = Faces.read(job.path(SWEEP) / "faces.parquet")
+            parts.append(slopes(own, made, threshold=classifier.threshold, level=plan.analyse.level))
+    if plan.ask:
+        answers = Ratings.read(job.path(ANSWERS))
+        parts.append(gaps(answers, asked, faces, plan.contrast, panel="people", **common))
+    if plan.analyse.truth:
+        parts.append(Estimates.read(job.folder.root / plan.analyse.truth))
+    found = Estimates.together(parts)
+    job.summary = {"rows": len(found)}
+    found.write(job.path(ESTIMATES))
+
+
+def reporting(job: Job) -> None:
+    """Draw the report."""
+    sidecars = {name: job.folder.sidecar(name) for name in ARTEFACTS if name != REPORT}
+    write_report(
+        job.path(REPORT),
+        title=job.plan.report.title,
+        contrast=job.plan.contrast,
+        pairs=Pairs.read(job.path(PAIRS)),
+        balance=Estimates.read(job.path(BALANCE)),
+        estimates=Estimates.read(job.path(ESTIMATES)),
+        made={name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
+    )
+    job.summary = {"bytes": job.path(REPORT).stat().st_size}
+
+
+def _covariates(job: Job) -> list[str]:
+    """The plan's covariates; without any, every attribute but the contrast's own column."""
+    return list(job.plan.covariates) or [
+        name for name in job.faces().attributes if name != job.plan.contrast.column
+    ]
+
+
+def _resolved(folder: Folder, key: str, value: Any) -> Any:
+    return str(folder.root / value) if key == "path" else value

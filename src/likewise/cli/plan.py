@@ -1,0 +1,222 @@
+"""audit.toml: the plan of an audit, read strictly. A key that is not known, or of the wrong kind, is an error."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from likewise.engine import Engine
+from likewise.errors import LikewiseError, PlanError, nearest, some
+from likewise.make.counterfactual import SweepSpec
+from likewise.make.project import ProjectSpec
+from likewise.plugins import SLOTS
+from likewise.tables import Contrast, MatchSpec
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class FacesPlan:
+    """Where the images and their table are; paths are relative to the audit folder."""
+
+    images: str
+    table: str
+    image: str = "image"
+    identity: str = "identity"
+    rename: dict[str, str] = field(default_factory=dict)
+    bad_images: str = "error"
+
+    def __post_init__(self) -> None:
+        if self.bad_images not in ("error", "drop"):
+            raise PlanError("bad_images is 'error' or 'drop'", got=repr(self.bad_images))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rater:
+    """A model under audit: the slot it sits in, its name there, and its options."""
+
+    slot: str
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.slot not in ("recogniser", "classifier"):
+            raise PlanError(
+                "a rater's slot is 'recogniser' or 'classifier'",
+                got=repr(self.slot),
+                fix=nearest(self.slot, SLOTS),
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskPlan:
+    """Whose answers stand for people's: the crowd slot's occupant and its options."""
+
+    crowd: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysePlan:
+    """The level of the intervals, and a file of known values to set beside the estimates (planted truth)."""
+
+    level: float = 0.95
+    truth: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise PlanError("level lies between 0 and 1", got=str(self.level))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPlan:
+    """What the report is called."""
+
+    title: str = "Audit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything that an audit's result depends on, besides the images and the table."""
+
+    faces: FacesPlan
+    contrast: Contrast
+    format: int = FORMAT
+    seed: int = 0
+    covariates: tuple[str, ...] = ()
+    vectors: str = ""
+    """A file of vectors to use instead of projecting."""
+    project: ProjectSpec = field(default_factory=ProjectSpec)
+    match: MatchSpec = field(default_factory=MatchSpec)
+    rater: tuple[Rater, ...] = ()
+    counterfactual: SweepSpec | None = None
+    ask: AskPlan | None = None
+    analyse: AnalysePlan = field(default_factory=AnalysePlan)
+    report: ReportPlan = field(default_factory=ReportPlan)
+    engine: Engine = field(default_factory=Engine)
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")
+        if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
+            raise PlanError(
+                "a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section."
+            )
+
+
+_SECTIONS: dict[str, type] = {
+    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "counterfactual": SweepSpec, "ask": AskPlan,
+    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+}  # fmt: skip
+_PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
+_SPELT = {"lambda": "lambda_"}  # a word that Python keeps for itself
+
+
+def read_plan(path: Path) -> Plan:
+    """Read and check a plan."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        plain = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PlanError(f"{path.name} is TOML", got=str(error)) from error
+    return plan_from(plain, text)
+
+
+def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
+    """Make a plan from plain values; ``text`` is only for naming lines."""
+    known = [*_PLAIN, *_SECTIONS, "match", "rater"]
+    _refuse_unknown(plain, known, "", text)
+    parts: dict[str, Any] = {
+        key: _typed(plain[key], hint, key) for key, hint in _PLAIN.items() if key in plain
+    }
+    for key in ("faces", "contrast"):
+        if key not in plain:
+            raise PlanError(f"the plan has a section [{key}]", got="none", fix="See: likewise init --help")
+    for key, kind in _SECTIONS.items():
+        if key in plain:
+            parts[key] = _section(kind, plain[key], key, text)
+    if "match" in plain:
+        _refuse_unknown(plain["match"], [entry.name for entry in fields(MatchSpec)], "match", text)
+        parts["match"] = _made(MatchSpec, dict(plain["match"]), "match")
+    if "rater" in plain:
+        parts["rater"] = tuple(_section(Rater, entry, "rater", text) for entry in plain["rater"])
+    return _made(Plan, parts, "")
+
+
+def _section(kind: type, plain: object, where: str, text: str) -> Any:
+    if not isinstance(plain, Mapping):
+        raise PlanError(f"[{where}] is a section", got=repr(plain))
+    hints = typing.get_type_hints(kind)
+    spelt = {_SPELT.get(key, key): value for key, value in plain.items()}
+    shown = {value: key for key, value in _SPELT.items()}
+    _refuse_unknown(plain, [shown.get(name, name) for name in hints], where, text)
+    return _made(
+        kind, {key: _typed(value, hints[key], f"{where}.{key}") for key, value in spelt.items()}, where
+    )
+
+
+def _made(kind: type, values: dict[str, Any], where: str) -> Any:
+    try:
+        return kind(**values)
+    except TypeError as error:
+        missing = re.findall(r"'(\w+)'", str(error))
+        raise PlanError(f"[{where}] says {some(missing)}", got="no such line") from error
+    except LikewiseError as error:
+        place = f"in [{where}]: " if where else ""
+        raise PlanError(f"{place}{str(error).removesuffix('.')}") from error
+
+
+def _refuse_unknown(plain: Mapping[str, Any], known: list[str], where: str, text: str) -> None:
+    for key in plain:
+        if key not in known:
+            fix = nearest(key, known) or f"It knows {some(known, 16)}."
+            place = f"[{where}]" if where else "the plan"
+            raise PlanError(f"{place} has no key {key!r}{_line(text, key, where)}", fix=fix)
+
+
+def _line(text: str, key: str, where: str) -> str:
+    """Say on which line a key stands, if it can be found below its section's header."""
+    inside = not where
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[+\s*([\w.]+)", line)
+        if header:
+            inside = header[1].split(".")[0] == where
+            if not where and header[1] == key:
+                return f" (line {number})"
+        elif inside and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
+            return f" (line {number})"
+    return ""
+
+
+def _typed(value: Any, hint: Any, where: str) -> Any:
+    """Return the value as the hint wants it (a list for a tuple, 1 for 1.0), or refuse it."""
+    origin = typing.get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        if any(_is(value, option) for option in typing.get_args(hint)):
+            return value
+    elif origin is tuple and isinstance(value, list):
+        return tuple(_typed(entry, typing.get_args(hint)[0], where) for entry in value)
+    elif _is(value, hint):
+        return float(value) if hint is float else value
+    name = getattr(hint, "__name__", str(hint))
+    kind = {
+        "str": "text",
+        "int": "a whole number",
+        "float": "a number",
+        "tuple": "a list",
+        "dict": "a table",
+    }.get(name, name)
+    raise PlanError(f"{where} is {kind}", got=repr(value))
+
+
+def _is(value: Any, hint: Any) -> bool:
+    kind = typing.get_origin(hint) or hint
+    if kind in (int, float):
+        return isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
+    return isinstance(value, kind)

@@ -1,0 +1,113 @@
+"""What a person, or a log, sees while work goes on. Everything here goes to stderr; stdout is for results."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+
+from likewise.engine import Progress, Silent
+
+_EVERY = 2.0  # seconds between two lines of a log
+
+
+class Voice(Protocol):
+    """Says what happens: lines, and how far a piece of work is."""
+
+    def say(self, line: str) -> None:
+        """Say one line."""
+
+    def task(self, name: str, total: int) -> _Task:
+        """Open a piece of work of so many items."""
+
+
+class _Task(Protocol):
+    def __enter__(self) -> Progress: ...
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Quiet:
+    """Says nothing."""
+
+    def say(self, line: str) -> None:
+        """Say nothing."""
+
+    @contextmanager
+    def task(self, name: str, total: int) -> Iterator[Progress]:
+        """Show nothing."""
+        yield Silent()
+
+
+class Terminal:
+    """A bar with rate and remaining time for each piece of work."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+
+    def say(self, line: str) -> None:
+        """Print one line."""
+        self._console.print(line, markup=False)
+
+    @contextmanager
+    def task(self, name: str, total: int) -> Iterator[Progress]:
+        """Draw a bar that vanishes when the work is done."""
+        columns = (
+            TextColumn("  {task.description:<15}"), BarColumn(bar_width=30), MofNCompleteColumn(),
+            TextColumn("elapsed"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        )  # fmt: skip
+        with RichProgress(*columns, console=self._console, transient=True) as bar:
+            yield _RichTask(bar, bar.add_task(name, total=total))
+
+
+@dataclass
+class _RichTask:
+    bar: RichProgress
+    task: object
+
+    def advance(self, items: int) -> None:
+        self.bar.advance(self.task, items)  # type: ignore[arg-type]
+
+
+class Log:
+    """Plain lines, for logs and pipes: one at most every few seconds."""
+
+    def say(self, line: str) -> None:
+        """Print one line."""
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+    @contextmanager
+    def task(self, name: str, total: int) -> Iterator[Progress]:
+        """Print lines while the work goes on."""
+        yield _LogTask(self, name, total)
+
+
+@dataclass
+class _LogTask:
+    log: Log
+    name: str
+    total: int
+    done: int = 0
+    started: float = field(default_factory=time.monotonic)
+    said: float = field(default_factory=time.monotonic)
+
+    def advance(self, items: int) -> None:
+        self.done += items
+        now = time.monotonic()
+        if now - self.said >= _EVERY and 0 < self.done < self.total:
+            left = (now - self.started) / self.done * (self.total - self.done)
+            self.log.say(f"  {self.name}: {self.done}/{self.total}, about {left:.0f} s left")
+            self.said = now
+
+
+def voice(*, quiet: bool) -> Voice:
+    """Choose how to speak: not at all, to a terminal, or to a log."""
+    if quiet:
+        return Quiet()
+    return Terminal() if sys.stderr.isatty() else Log()

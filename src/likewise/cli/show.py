@@ -1,0 +1,27 @@
+"""Show an artefact, whatever noun it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from likewise.errors import InputError
+from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
+from likewise.tables.files import read_frame
+
+_BY_COLUMN = {"quantity": Estimates, "rater": Ratings, "pair": Pairs, "image": Faces}
+
+
+def shown(path: Path) -> str:
+    """Return six lines about an artefact and its first rows."""
+    if path.is_dir() and (path / "faces.parquet").is_file():
+        path = path / "faces.parquet"
+    if path.is_dir() or path.suffix == ".npz":
+        return str(Vectors.read(path))
+    frame, _ = read_frame(path)
+    noun = next((kind for column, kind in _BY_COLUMN.items() if column in frame.columns), None)
+    if noun is None:
+        raise InputError(
+            "the file is an artefact of likewise", got=f"{path.name} with columns {list(frame.columns)}"
+        )
+    table = noun.read(path)
+    return f"{table}\n\n{table.frame.head(12).to_string(index=False)}"

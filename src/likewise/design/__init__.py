@@ -1,0 +1,1 @@
+"""Decides what is compared. It sees Faces and Vectors, never Ratings: design before outcome."""

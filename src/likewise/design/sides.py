@@ -1,0 +1,72 @@
+"""Who is offered for matching: the two sides of a contrast, less those who cannot take part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from likewise.errors import TableError, VectorError, some
+from likewise.tables import Contrast, Faces, MatchSpec, Vectors
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The images of both sides that may be matched, sorted by key, and why the others left before."""
+
+    focal: list[str]
+    reference: list[str]
+    offered: dict[str, int]
+    gone: list[tuple[str, str, int]]
+    """(side, reason, images)"""
+
+
+def offer(faces: Faces, vectors: Vectors, contrast: Contrast, spec: MatchSpec) -> Offer:
+    """Split the faces by the contrast; identities on both sides are treated as the spec says."""
+    _check_keys(faces, vectors)
+    side = contrast.side(faces)
+    side = side[side != 0]
+    names = {1: str(contrast.focal), -1: str(contrast.reference)}
+    reasons = pd.Series("", index=side.index)
+    reasons[[image not in vectors for image in side.index]] = "no vector"
+    reasons[_on_the_wrong_side(side, faces, spec).to_numpy() & (reasons == "")] = "identity on both sides"
+    counts = pd.DataFrame({"side": side.map(names), "reason": reasons})
+    gone = counts[counts["reason"] != ""].groupby(["side", "reason"]).size()
+    stay = side[reasons == ""]
+    for sign, name in names.items():
+        if not (stay == sign).any():
+            raise VectorError(
+                f"both sides have images with vectors, each identity on one side; {name!r} has none"
+            )
+    return Offer(
+        focal=sorted(stay.index[stay == 1]),
+        reference=sorted(stay.index[stay == -1]),
+        offered={names[sign]: int((side == sign).sum()) for sign in (1, -1)},
+        gone=[(str(key[0]), str(key[1]), int(count)) for key, count in gone.items()],
+    )
+
+
+def _check_keys(faces: Faces, vectors: Vectors) -> None:
+    strange = sorted(set(vectors.images) - set(faces.images))
+    if strange:
+        fix = "Vectors are aligned by image key; take those of this table's images."
+        raise VectorError("vectors belong to images of Faces", got=f"some for {some(strange)}", fix=fix)
+
+
+def _on_the_wrong_side(side: pd.Series, faces: Faces, spec: MatchSpec) -> pd.Series:
+    """Mark the images that an identity with images on both sides loses."""
+    identity = faces.identities.loc[side.index]
+    balance = side.groupby(identity.to_numpy()).agg(["min", "max", "sum"])
+    both = balance.index[balance["min"] != balance["max"]]
+    if len(both) == 0:
+        return pd.Series(False, index=side.index)
+    if spec.both_sides == "error":
+        fix = "Mend the labels, or set both_sides to 'drop' or 'majority'."
+        raise TableError(
+            "an identity is on one side of the contrast", got=f"both for {some(sorted(both))}", fix=fix
+        )
+    affected = identity.isin(both)
+    if spec.both_sides == "drop":
+        return affected
+    majority = identity.map(balance["sum"])  # a tie (sum 0) keeps nobody
+    return affected & (side * majority <= 0)

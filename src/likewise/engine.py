@@ -1,0 +1,177 @@
+"""Map work over chunks of images: here or in several processes, with progress, retries and resume.
+
+A chunk's result is a dict of arrays. With a ``folder`` every finished chunk is kept there as ``.npz``, so that a
+killed run goes on where it was; the caller names the folder after everything the work depends on. The result is
+the same for every engine and every number of workers, because chunks are put together in their own order.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import EngineError, LikewiseError, SpecError, nearest, some
+from likewise.tables.files import replacing
+
+Result = dict[str, npt.NDArray[Any]]
+Work = Callable[[list[str]], Result]
+KINDS = ("here", "processes")
+
+
+class Progress(Protocol):
+    """Somebody who wants to know how far the work is."""
+
+    def advance(self, items: int) -> None:
+        """So many more items are done."""
+
+
+class Silent:
+    """Nobody wants to know."""
+
+    def advance(self, items: int) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """Where the work is done and how hard it is tried."""
+
+    kind: str = "here"
+    """In this process, or in several on this machine."""
+    workers: int = 1
+    """How many processes; has an effect only with kind = "processes"."""
+    chunk: int = 64
+    """Images a chunk: what a killed run can lose at most, a worker."""
+    retries: int = 2
+    """How often a chunk is tried again when it fails by accident (not by wrong input)."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise SpecError(
+                f"the engine is one of {some(KINDS)}", got=repr(self.kind), fix=nearest(str(self.kind), KINDS)
+            )
+        if min(self.workers, self.chunk) < 1 or self.retries < 0:
+            raise SpecError("workers and chunk are at least 1, retries at least 0", got=str(self))
+        if self.kind == "here" and self.workers > 1:
+            raise SpecError(
+                "several workers have an effect only with kind = 'processes'", got=f"{self.workers} workers"
+            )
+
+    def map(
+        self,
+        work: Work,
+        items: Sequence[str],
+        *,
+        folder: Path | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Result]:
+        """Yield the results of ``work`` over chunks of ``items``, in order."""
+        chunks = [list(items[start : start + self.chunk]) for start in range(0, len(items), self.chunk)]
+        kept = _Kept(folder)
+        progress = progress or Silent()
+        open_ = [index for index in range(len(chunks)) if not kept.has(index)]
+        progress.advance(sum(len(chunks[index]) for index in set(range(len(chunks))) - set(open_)))
+        run = self._here if self.kind == "here" else self._processes
+        for index, result in run(work, chunks, open_):
+            kept.put(index, result)
+            progress.advance(len(chunks[index]))
+        for index in range(len(chunks)):
+            yield kept.get(index)
+
+    def _here(self, work: Work, chunks: list[list[str]], open_: list[int]) -> Iterator[tuple[int, Result]]:
+        for index in open_:
+            for attempt in range(self.retries + 1):
+                try:
+                    result = work(chunks[index])
+                except Exception as error:
+                    _give_up(error, chunks[index], attempt, self.retries)
+                else:
+                    yield index, result
+                    break
+
+    def _processes(
+        self, work: Work, chunks: list[list[str]], open_: list[int]
+    ) -> Iterator[tuple[int, Result]]:
+        tries = dict.fromkeys(open_, 0)
+        while tries:
+            with ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+                yield from self._one_pool(pool, work, chunks, tries)
+
+    def _one_pool(
+        self, pool: Executor, work: Work, chunks: list[list[str]], tries: dict[int, int]
+    ) -> Iterator[tuple[int, Result]]:
+        """Work until everything is done or a worker died; ``tries`` loses what is done and counts failures."""
+        waiting = iter(list(tries))
+        running: dict[Future[Result], int] = {}
+        try:
+            while True:
+                for index in waiting:  # only a few chunks ahead, so that results never pile up
+                    running[pool.submit(work, chunks[index])] = index
+                    if len(running) >= 2 * self.workers:
+                        break
+                if not running:
+                    return
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    index = running.pop(future)
+                    try:
+                        result = future.result()
+                    except BrokenProcessPool:
+                        running[future] = index
+                        raise
+                    except Exception as error:
+                        _give_up(error, chunks[index], tries[index], self.retries)
+                        tries[index] += 1
+                        running[pool.submit(work, chunks[index])] = index
+                        continue
+                    del tries[index]
+                    yield index, result
+        except BrokenProcessPool as error:
+            for index in running.values():
+                _give_up(error, chunks[index], tries[index], self.retries)
+                tries[index] += 1
+
+
+def _give_up(error: Exception, chunk: list[str], attempt: int, retries: int) -> None:
+    """Raise when trying again is no use: wrong input stays wrong, and an accident may recur only so often."""
+    if isinstance(error, LikewiseError):
+        raise error
+    if attempt >= retries:
+        got = f"{type(error).__name__}: {error}"
+        fix = "What is finished is kept; the same command goes on from there."
+        raise EngineError(f"the chunk with {some(chunk, 3)} can be worked on", got=got, fix=fix) from error
+
+
+class _Kept:
+    """Finished chunks, in a folder or in memory."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._memory: dict[int, Result] = {}
+
+    def has(self, index: int) -> bool:
+        return self._folder is not None and self._path(index).is_file()
+
+    def put(self, index: int, result: Result) -> None:
+        if self._folder is None:
+            self._memory[index] = result
+            return
+        with replacing(self._path(index)) as temporary, temporary.open("wb") as handle:
+            np.savez(handle, **result)  # type: ignore[arg-type]
+
+    def get(self, index: int) -> Result:
+        if self._folder is None:
+            return self._memory.pop(index)
+        with np.load(self._path(index), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+    def _path(self, index: int) -> Path:
+        return (self._folder or Path()) / f"{index:06d}.npz"

@@ -1,0 +1,90 @@
+"""Pixels by key: image files are untrusted, so they are decoded carefully and never outside their folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from likewise.errors import ImageError, some
+from likewise.tables.files import replacing
+
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF")  # no format whose decoder starts another program
+SUFFIXES = ("", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+MOST_PIXELS = 100_000_000  # a 100-megapixel photograph is real; beyond that it is a decompression bomb
+
+
+def inside(root: Path, name: str) -> Path:
+    """Return the file of this name below ``root``; a name that leads out of it is refused."""
+    path = (root / name).resolve()
+    if not path.is_relative_to(root.resolve()):
+        fix = "File names are relative to the image folder; links out of it are not followed."
+        raise ImageError("an image lies inside its folder", got=repr(name), fix=fix)
+    return path
+
+
+def find(root: Path, name: str) -> Path | None:
+    """Return the image file of this name, with or without its ending; None when there is none."""
+    for suffix in SUFFIXES:
+        path = inside(root, name + suffix)
+        if path.is_file():
+            return path
+    return None
+
+
+def decode(path: Path) -> npt.NDArray[np.uint8]:
+    """Return the picture ``[H, W, 3]``, upright and RGB."""
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise ImageError(
+                    f"an image has at most {MOST_PIXELS:,} pixels", got=f"{image.size} in {path.name!r}"
+                )
+            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        if isinstance(error, ImageError):
+            raise
+        raise ImageError(
+            "an image can be decoded", got=f"{path.name!r} ({type(error).__name__}: {error})"
+        ) from error
+
+
+def digest(path: Path) -> str:
+    """Return the sha256 of a file's bytes."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def save(path: Path, picture: npt.NDArray[np.uint8]) -> None:
+    """Write a picture as PNG, whole or not at all."""
+    with replacing(path) as temporary:
+        Image.fromarray(picture).save(temporary, format="PNG")
+
+
+@dataclass(frozen=True)
+class Album:
+    """Shows the pictures of images by their keys."""
+
+    root: Path
+    files: Mapping[str, str]
+    """For each image key, its file below ``root``."""
+
+    def __call__(self, keys: Sequence[str], *, size: int | None = None) -> npt.NDArray[np.uint8]:
+        """Return ``[n, H, W, 3]``; pictures of unequal size need a ``size`` to be brought to."""
+        pictures = [self._picture(key, size) for key in keys]
+        if len({picture.shape for picture in pictures}) > 1:
+            raise ImageError(
+                "pictures looked at together are of one size", got=some({str(p.shape) for p in pictures})
+            )
+        return np.stack(pictures)
+
+    def _picture(self, key: str, size: int | None) -> npt.NDArray[np.uint8]:
+        picture = decode(inside(self.root, self.files[key]))
+        if size is None or picture.shape[:2] == (size, size):
+            return picture
+        return np.asarray(Image.fromarray(picture).resize((size, size), Image.Resampling.LANCZOS))

@@ -1,0 +1,1 @@
+"""Everything that needs pixels: projecting, editing, rating."""

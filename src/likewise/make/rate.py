@@ -1,0 +1,96 @@
+"""rate: a recogniser or a classifier looks at pictures, and what it says becomes Ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.engine import Result
+from likewise.errors import PluginError
+from likewise.images import Album
+from likewise.plugins import Classifier, Recogniser, create
+from likewise.tables import Pairs, Ratings, Vectors
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The work of one chunk: a recogniser's embeddings; a face that was not found is a row of NaN."""
+
+    name: str
+    options: Mapping[str, Any]
+    album: Album
+
+    def __call__(self, images: list[str]) -> Result:
+        """Embed these images."""
+        recogniser: Recogniser = create("recogniser", self.name, self.options)
+        embedded = np.asarray(recogniser.embed(self.album(images)), dtype=np.float32)
+        if embedded.ndim != 2 or len(embedded) != len(images):
+            raise PluginError(
+                f"the recogniser {self.name!r} embeds as [n, d]", got=f"{embedded.shape} for {len(images)}"
+            )
+        return {"e": embedded}
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The work of one chunk: a classifier's scores, one column a label."""
+
+    name: str
+    options: Mapping[str, Any]
+    album: Album
+
+    def __call__(self, images: list[str]) -> Result:
+        """Score these images."""
+        classifier: Classifier = create("classifier", self.name, self.options)
+        scores = {label: np.asarray(values) for label, values in classifier.score(self.album(images)).items()}
+        wrong = [label for label, values in scores.items() if values.shape != (len(images),)]
+        if wrong or not scores:
+            raise PluginError(
+                f"the classifier {self.name!r} gives a score an image", got=f"another shape for {wrong}"
+            )
+        return {
+            "labels": np.array(list(scores), dtype=str),
+            "scores": np.stack(list(scores.values()), axis=1),
+        }
+
+
+def rate_trials(
+    trials: Pairs, embeddings: npt.NDArray[np.float32], images: list[str], recogniser: Recogniser
+) -> Ratings:
+    """Turn embeddings (rows are ``images``) into the distance of every trial; no face, no answer."""
+    frame = trials.frame
+    found = np.isfinite(embeddings).all(axis=1)
+    row = pd.Series(range(len(images)), index=images)
+    a, b = row.loc[frame["a"]].to_numpy(), row.loc[frame["b"]].to_numpy()
+    value = np.full(len(frame), np.nan)
+    both = found[a] & found[b]
+    if both.any():
+        value[both] = recogniser.distance(embeddings[a[both]], embeddings[b[both]])
+    return Ratings(
+        pd.DataFrame(
+            {"unit": frame["pair"], "rater": recogniser.name, "question": "distance", "value": value}
+        )
+    )
+
+
+def rate_images(
+    images: list[str], labels: list[str], scores: npt.NDArray[np.float32], classifier: Classifier
+) -> Ratings:
+    """Turn scores ``[n, labels]`` into ratings, one question a label."""
+    wide = pd.DataFrame(scores, columns=labels).assign(unit=images)
+    long = wide.melt(id_vars="unit", var_name="question", value_name="value")
+    return Ratings(long.assign(rater=classifier.name)[["unit", "rater", "question", "value"]])
+
+
+def embeddings_as_vectors(
+    images: list[str], embeddings: npt.NDArray[np.float32], recogniser: Recogniser
+) -> Vectors:
+    """Return the embeddings of the faces that were found, as Vectors."""
+    found = np.isfinite(embeddings).all(axis=1)
+    kept = [image for image, there in zip(images, found, strict=True) if there]
+    return Vectors(kept, embeddings[found], source=f"recogniser {recogniser.name}")

@@ -1,0 +1,165 @@
+"""The report: one self-contained page, drawn from Estimates and Pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from likewise import __version__
+from likewise.report.figures import SAMPLES, gap_plot, love_plot, rate_plot, to_svg
+from likewise.report.words import (
+    balance_verdict,
+    gap_findings,
+    interval,
+    named,
+    number,
+    slope_finding,
+    truth_rows,
+)
+from likewise.tables import STATS, Contrast, Estimates, Pairs
+from likewise.tables.files import write_text
+
+
+def write_report(
+    path: Path,
+    *,
+    title: str,
+    contrast: Contrast,
+    pairs: Pairs,
+    balance: Estimates,
+    estimates: Estimates,
+    made: Mapping[str, Mapping[str, Any]],
+) -> Path:
+    """Draw the report; ``made`` says of each artefact how it was made (its sidecar)."""
+    environment = Environment(
+        loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined
+    )
+    page = environment.get_template("report.html.j2").render(
+        title=title,
+        version=__version__,
+        contrast=contrast,
+        findings=gap_findings(estimates, contrast),
+        slope_finding=slope_finding(estimates),
+        sample=_sample(pairs, contrast),
+        verdict=balance_verdict(balance),
+        balance=_balance_table(balance, contrast),
+        love=_svg(love_plot(balance), balance_verdict(balance)),
+        gaps=_gaps(estimates),
+        rates=_rates(estimates),
+        slopes=_slope_table(estimates),
+        truth=truth_rows(estimates),
+        made=_made(made),
+        notes=[note for entry in made.values() for note in entry["notes"]],
+        licences=sorted({item for entry in made.values() for item in entry["licences"].items()}),
+        versions=next(iter(made.values()))["versions"] if made else {},
+    )
+    write_text(path, page)
+    return path
+
+
+def _svg(figure: Any, description: str) -> Markup:
+    return Markup(to_svg(figure, description))  # noqa: S704  # our own figure; its texts are escaped by matplotlib
+
+
+def _sample(pairs: Pairs, contrast: Contrast) -> dict[str, Any]:
+    dropped = pairs.dropped
+    sides = [str(contrast.focal), str(contrast.reference)]
+    reasons = [
+        {"reason": reason, "counts": [int(part.loc[part["side"] == side, "images"].sum()) for side in sides]}
+        for reason, part in dropped.groupby("reason", sort=False)
+    ]
+    rules = [
+        {"rule": name, "kept": int(pairs.ledger[name].sum())}
+        for name in pairs.ledger.columns
+        if name != "pair"
+    ]
+    return {
+        "sides": sides,
+        "offered": [pairs.offered.get(side, 0) for side in sides],
+        "matched": len(pairs),
+        "reasons": reasons,
+        "rules": rules,
+        "note": pairs.note,
+        "spec": pairs.spec.to_dict() if pairs.spec else {},
+    }
+
+
+def _balance_table(balance: Estimates, contrast: Contrast) -> list[dict[str, str]]:
+    frame = balance.frame
+    rows = []
+    for name, part in frame.groupby("quantity", sort=False):
+        row = {"quantity": str(name).replace("_", " ")}
+        for sample in ("all", "matched"):
+            for side, level in (("focal", contrast.focal), ("reference", contrast.reference)):
+                hit = part[
+                    (part["sample"] == sample)
+                    & (part["group"] == str(level))
+                    & part["stat"].isin(["mean", "share"])
+                ]
+                row[f"{sample}_{side}"] = number(hit["estimate"].iloc[0]) if len(hit) else "–"
+            hit = part[(part["sample"] == sample) & (part["stat"] == "smd")]
+            row[f"{sample}_smd"] = number(hit["estimate"].iloc[0]) if len(hit) else "–"
+        rows.append(row)
+    return rows
+
+
+def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
+    frame = estimates.frame
+    shown = []
+    for quantity in frame.loc[frame["stat"] == "gap", "quantity"].unique():
+        part = frame[(frame["quantity"] == quantity) & ~frame["sample"].str.startswith("truth: ")]
+        rows = [_gap_row(row) for _, row in part.iterrows()]
+        figure = _svg(gap_plot(estimates, quantity), "; ".join(f"{r['what']}: {r['value']}" for r in rows))
+        shown.append({"name": named(quantity), "figure": figure, "rows": rows})
+    return shown
+
+
+def _gap_row(row: pd.Series) -> dict[str, str]:
+    sample = SAMPLES[row["sample"], "gap"][0] if (row["sample"], "gap") in SAMPLES else row["sample"]
+    what = f"{row['group']}, {sample}" + (", adjusted" if row["stat"] == "adjusted_gap" else "")
+    kind = "group" if row["stat"] == "mean" else "gap"
+    return {
+        "what": what, "value": interval(row), "n": f"{row['n']:,}", "clusters": f"{row['clusters']:,}",
+        "method": row["method"], "kind": kind,
+    }  # fmt: skip
+
+
+def _rates(estimates: Estimates) -> Markup | None:
+    if not (estimates.frame["stat"] == "rate").any():
+        return None
+    return _svg(rate_plot(estimates), slope_finding(estimates))
+
+
+def _slope_table(estimates: Estimates) -> list[dict[str, str]]:
+    frame = estimates.frame
+    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & ~frame["sample"].str.startswith("truth: ")]
+    rows = rows.sort_values("estimate", ascending=False, kind="stable")
+    return [
+        {
+            "label": named(row["quantity"]), "value": interval(row), "stat": STATS[row["stat"]].label,
+            "n": f"{row['n']:,}", "method": row["method"],
+        }
+        for _, row in rows.iterrows()
+    ]  # fmt: skip
+
+
+def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    rows = []
+    for artefact, entry in made.items():
+        summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items())
+        seed = "–" if entry["seed"] is None else str(entry["seed"])
+        rows.append(
+            {
+                "artefact": artefact,
+                "stage": entry["stage"],
+                "summary": summary,
+                "seed": seed,
+                "key": entry["key"][:12],
+            }
+        )
+    return rows

@@ -1,0 +1,125 @@
+"""Numbers in words: sentences that say what the estimates say, and no more."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from likewise.tables import Contrast, Estimates
+
+APART = 0.1  # the usual line for a standardised mean difference
+
+
+def number(value: float) -> str:
+    """Write a number with three decimals and a real minus sign."""
+    return "–" if pd.isna(value) else f"{value:.3f}".replace("-", "−")
+
+
+def interval(row: pd.Series) -> str:
+    """Write an estimate with its interval."""
+    if pd.isna(row["low"]):
+        return number(row["estimate"])
+    return f"{number(row['estimate'])} ({number(row['low'])} to {number(row['high'])})"
+
+
+def named(quantity: str) -> str:
+    """Write ``rater: question`` as a person would."""
+    rater, _, question = quantity.partition(": ")
+    return f"{question} ({rater})" if question else quantity
+
+
+def gap_findings(estimates: Estimates, contrast: Contrast) -> list[str]:
+    """Say for each quantity what the gap is as the images come and what is left between look-alikes."""
+    sentences = []
+    for quantity, rows in _measured(estimates).groupby("quantity", sort=False):
+        crude = _first(rows, ("all", "gap"))
+        alike = _first(rows, ("matched", "adjusted_gap"), ("matched", "gap"))
+        if crude is None:
+            continue
+        text = f"{named(str(quantity))}: {_direction(crude, contrast)} as the images come"
+        if alike is not None:
+            text += f"; between look-alikes, {_direction(alike, contrast)}"
+        sentences.append(text + ".")
+    return sentences
+
+
+def slope_finding(estimates: Estimates) -> str:
+    """Say which labels move when only the attribute is turned."""
+    frame = estimates.frame
+    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & frame["low"].notna()]
+    if rows.empty:
+        return ""
+    moving = rows[(rows["low"] > 0) | (rows["high"] < 0)]
+    if moving.empty:
+        return f"Turning only the attribute moves none of {len(rows)} labels by more than this sample can tell from zero."
+    listed = "; ".join(
+        f"{row['quantity'].split(': ', 1)[-1]} {interval(row)}" for _, row in moving.iterrows()
+    )
+    return f"Turning only the attribute moves {len(moving)} of {len(rows)} labels (relative change a step): {listed}."
+
+
+def balance_verdict(balance: Estimates) -> str:
+    """Say which covariates remain apart after matching."""
+    smd = balance.where(stat="smd").frame
+    before = smd[smd["sample"] == "all"]
+    after = smd[smd["sample"] == "matched"]
+    apart_before = before[before["estimate"].abs() > APART]["quantity"].tolist()
+    if after.empty:
+        return f"{len(apart_before)} of {len(before)} covariates differ by more than {APART} standard deviations."
+    apart = after[after["estimate"].abs() > APART]
+    told = f"Before matching, {len(apart_before)} of {len(before)} covariates differ by more than {APART} standard deviations"
+    if apart.empty:
+        return f"{told}; between look-alikes, none does."
+    listed = ", ".join(
+        f"{row['quantity'].replace('_', ' ')} ({number(row['estimate'])})" for _, row in apart.iterrows()
+    )
+    return f"{told}; between look-alikes, {len(apart)} still {'does' if len(apart) == 1 else 'do'}: {listed}."
+
+
+def truth_rows(estimates: Estimates) -> list[dict[str, str]]:
+    """Set each planted value beside its estimate."""
+    frame = estimates.frame
+    rows = []
+    for _, true in frame[frame["sample"].str.startswith("truth: ")].iterrows():
+        own = frame[(frame["quantity"] == true["quantity"]) & ~frame["sample"].str.startswith("truth: ")]
+        for _, row in own[own["stat"].isin(_answers_to(true))].iterrows():
+            if (row["sample"] == "all") != (true["sample"] == "truth: all"):
+                continue
+            inside = row["low"] - 1e-9 <= true["estimate"] <= row["high"] + 1e-9
+            rows.append(
+                {
+                    "quantity": named(row["quantity"]), "stat": row["stat"].replace("_", " "), "sample": row["sample"],
+                    "true": number(true["estimate"]), "estimate": interval(row), "inside": "yes" if inside else "no",
+                }
+            )  # fmt: skip
+    return rows
+
+
+def _answers_to(true: pd.Series) -> list[str]:
+    return ["gap", "adjusted_gap"] if true["stat"] == "gap" else [true["stat"]]
+
+
+def _measured(estimates: Estimates) -> pd.DataFrame:
+    frame = estimates.frame
+    return frame[~frame["sample"].str.startswith("truth: ")]
+
+
+def _first(rows: pd.DataFrame, *wanted: tuple[str, str]) -> pd.Series | None:
+    for sample, stat in wanted:
+        hit = rows[(rows["sample"] == sample) & (rows["stat"] == stat)]
+        if len(hit):
+            return hit.iloc[0]
+    return None
+
+
+def _direction(row: pd.Series, contrast: Contrast) -> str:
+    if pd.isna(row["low"]):
+        return f"a difference of {number(row['estimate'])} without an interval"
+    if row["low"] <= 0 <= row["high"]:
+        return f"no difference that this sample can tell from zero, {interval(row)}"
+    higher, lower = (
+        (contrast.focal, contrast.reference) if row["estimate"] > 0 else (contrast.reference, contrast.focal)
+    )
+    size = row.copy()
+    if row["estimate"] < 0:
+        size["estimate"], size["low"], size["high"] = -row["estimate"], -row["high"], -row["low"]
+    return f"higher for {higher} than for {lower} by {interval(size)}"

@@ -1,0 +1,1 @@
+"""People: what they were asked and what they answered."""
