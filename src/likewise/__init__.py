@@ -1,4 +1,4 @@
-"""likewise: what would a vision system have answered, had only the protected attribute been different?
+"""What would a vision system have answered, had only the protected attribute been different?
 
 Names are loaded when they are first used, so that ``import likewise`` is quick and needs no torch.
 """
@@ -24,9 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 _HOME = {
-    **dict.fromkeys(
-        ["Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors"], "likewise.tables"
-    ),
+    **dict.fromkeys(["Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors"], "likewise.tables"),
     "World": "likewise.world",
     "balance": "likewise.design.balance",
     "gaps": "likewise.analyse.gaps",

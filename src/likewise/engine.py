@@ -97,9 +97,7 @@ class Engine:
                     yield index, result
                     break
 
-    def _processes(
-        self, work: Work, chunks: list[list[str]], open_: list[int]
-    ) -> Iterator[tuple[int, Result]]:
+    def _processes(self, work: Work, chunks: list[list[str]], open_: list[int]) -> Iterator[tuple[int, Result]]:
         tries = dict.fromkeys(open_, 0)
         while tries:
             with ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn")) as pool:

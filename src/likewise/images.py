@@ -42,16 +42,12 @@ def decode(path: Path) -> npt.NDArray[np.uint8]:
     try:
         with Image.open(path, formats=FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
-                raise ImageError(
-                    f"an image has at most {MOST_PIXELS:,} pixels", got=f"{image.size} in {path.name!r}"
-                )
+                raise ImageError(f"an image has at most {MOST_PIXELS:,} pixels", got=f"{image.size} in {path.name!r}")
             return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, ImageError):
             raise
-        raise ImageError(
-            "an image can be decoded", got=f"{path.name!r} ({type(error).__name__}: {error})"
-        ) from error
+        raise ImageError("an image can be decoded", got=f"{path.name!r} ({type(error).__name__}: {error})") from error
 
 
 def digest(path: Path) -> str:
@@ -78,9 +74,7 @@ class Album:
         """Return ``[n, H, W, 3]``; pictures of unequal size need a ``size`` to be brought to."""
         pictures = [self._picture(key, size) for key in keys]
         if len({picture.shape for picture in pictures}) > 1:
-            raise ImageError(
-                "pictures looked at together are of one size", got=some({str(p.shape) for p in pictures})
-            )
+            raise ImageError("pictures looked at together are of one size", got=some({str(p.shape) for p in pictures}))
         return np.stack(pictures)
 
     def _picture(self, key: str, size: int | None) -> npt.NDArray[np.uint8]:

@@ -138,9 +138,7 @@ def create(slot: str, name: str, options: Mapping[str, Any] | None = None) -> An
     try:
         factory = known[name]()
     except Exception as error:  # a stranger's module may fail in any way on import
-        raise PluginError(
-            f"the {slot} {name!r} can be loaded", got=f"{type(error).__name__}: {error}"
-        ) from error
+        raise PluginError(f"the {slot} {name!r} can be loaded", got=f"{type(error).__name__}: {error}") from error
     _check_options(slot, name, factory, options or {})
     occupant = _built(slot, name, factory, options or {})
     _check_contract(slot, name, occupant)
@@ -153,9 +151,7 @@ def _built(slot: str, name: str, factory: Callable[..., Any], options: Mapping[s
     except LikewiseError:
         raise
     except Exception as error:
-        raise PluginError(
-            f"the {slot} {name!r} can be made", got=f"{type(error).__name__}: {error}"
-        ) from error
+        raise PluginError(f"the {slot} {name!r} can be made", got=f"{type(error).__name__}: {error}") from error
 
 
 def _check_slot(slot: str) -> None:
@@ -167,9 +163,7 @@ def _check_options(slot: str, name: str, factory: Callable[..., Any], options: M
     known = [p.name for p in inspect.signature(factory).parameters.values() if p.kind is not p.VAR_KEYWORD]
     for option in options:
         if option not in known:
-            fix = nearest(option, known) or (
-                f"Its options are {some(known, 8)}." if known else "It has no options."
-            )
+            fix = nearest(option, known) or (f"Its options are {some(known, 8)}." if known else "It has no options.")
             raise PluginError(f"the {slot} {name!r} has no option {option!r}", fix=fix)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
@@ -120,9 +119,7 @@ class Folder:
     def need(self, artefact: str, stage: str) -> Path:
         """Return the path of an artefact that must be there."""
         if self.sidecar(artefact) is None or not self.path(artefact).exists():
-            raise StageError(
-                f"this needs {artefact}", got="none", fix=f"Run first: likewise {stage} {self.root}"
-            )
+            raise StageError(f"this needs {artefact}", got="none", fix=f"Run first: likewise {stage} {self.root}")
         return self.path(artefact)
 
     def seal(self, artefact: str, sidecar: Sidecar) -> None:
@@ -151,7 +148,7 @@ class Folder:
             fresh.mkdir(parents=True)
             yield fresh
             shutil.rmtree(final, ignore_errors=True)
-            os.replace(fresh, final)
+            fresh.replace(final)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from likewise.analyse.resample import Interval, Statistic, jackknife, solve
+from likewise.analyse.resample import Statistic, jackknife, solve
 from likewise.errors import InputError, TableError, some
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
 
@@ -51,9 +51,7 @@ def gaps(
     return Estimates.of(rows)
 
 
-def _answers(
-    ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None
-) -> pd.DataFrame:
+def _answers(ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None) -> pd.DataFrame:
     """Put beside each answer its side (+1, -1), identity and quantity; no answer is no row."""
     frame = ratings.frame.dropna(subset=["value"])
     frame["image"] = frame["unit"].map(trials.frame.set_index("pair")["a"])
@@ -78,6 +76,17 @@ def _trial_covariates(trials: Pairs, faces: Faces, covariates: Sequence[str]) ->
     frame = trials.frame
     means = (plain.loc[frame["a"]].to_numpy() + plain.loc[frame["b"]].to_numpy()) / 2
     return pd.DataFrame(means, index=pd.Index(frame["a"], name="image"), columns=plain.columns)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A statistic to be estimated: its columns, and which rows bear on it."""
+
+    stat: str
+    group: str
+    columns: Floats
+    statistic: Statistic
+    weight: Floats
 
 
 @dataclass(frozen=True)
@@ -118,16 +127,14 @@ class _Sheet:
             frame = pairs.frame
             there = frame[frame["a"].isin(answers["image"]) & frame["b"].isin(answers["image"])]
             inside = answers["image"].isin([*there["a"], *there["b"]]).to_numpy()
-            weights = np.where(
-                inside, 1 / answers.groupby("image")["value"].transform("size").to_numpy(), 0.0
-            )
+            weights = np.where(inside, 1 / answers.groupby("image")["value"].transform("size").to_numpy(), 0.0)
             whose = answers.drop_duplicates("image").set_index("image")["identity"]
             bound = np.stack([whose.loc[there["a"]].to_numpy(), whose.loc[there["b"]].to_numpy()], axis=1)
         return cls(
             quantity=quantity,
             contrast=contrast,
             y=answers["value"].to_numpy(),
-            focal=(answers["side"] == 1).to_numpy(dtype=np.float64),
+            focal=(answers["side"] == 1).to_numpy().astype(np.float64),
             x=x - x.mean(axis=0),
             matched=weights,
             identity=identity.astype(np.int64),
@@ -141,72 +148,48 @@ class _Sheet:
         """Estimate the two means, the gap and (matched) the adjusted gap."""
         weight = np.ones(len(self.y)) if sample == "all" else self.matched
         self._need_both(sample, weight)
-        cluster, unit = (self.identity, "identity") if sample == "all" else (self.linked, "pair")
-        sums = np.stack(
-            [weight * f * v for v in (np.ones(len(self.y)), self.y) for f in (self.focal, 1 - self.focal)],
-            axis=1,
-        )
-        counts = None if sample == "all" else self.pairs
-        rows = [
-            self._row("mean", sample, str(self.contrast.focal), sums, _mean(0), self.identity, "identity", level, weight * self.focal),
-            self._row("mean", sample, str(self.contrast.reference), sums, _mean(1), self.identity, "identity", level, weight * (1 - self.focal)),
-            self._row("gap", sample, self.contrast.label, sums, _difference, cluster, unit, level, weight, counts),
-        ]  # fmt: skip
+        sides = (self.focal, 1 - self.focal)
+        sums = np.stack([weight * side * value for value in (np.ones(len(self.y)), self.y) for side in sides], axis=1)
+        wanted = [
+            _Wanted("mean", str(self.contrast.focal), sums, _mean(0), weight * sides[0]),
+            _Wanted("mean", str(self.contrast.reference), sums, _mean(1), weight * sides[1]),
+            _Wanted("gap", self.contrast.label, sums, _difference, weight),
+        ]
         if sample == "matched" and self.x.shape[1]:
-            columns, statistic = self._adjusted(sums)
-            rows.append(
-                self._row(
-                    "adjusted_gap",
-                    sample,
-                    self.contrast.label,
-                    columns,
-                    statistic,
-                    cluster,
-                    unit,
-                    level,
-                    weight,
-                    counts,
-                )
-            )
-        return rows
+            wanted.append(_Wanted("adjusted_gap", self.contrast.label, *self._adjusted(sums), weight))
+        return [self._row(entry, sample, level) for entry in wanted]
 
     def _adjusted(self, sums: Floats) -> tuple[Floats, Statistic]:
         """Return the columns and the statistic: matched gap - b'(matched difference in x), b from all rows."""
         design = np.column_stack([self.focal, 1 - self.focal, self.x])
         k, extra = design.shape[1], self.x.shape[1]
         gram = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
-        apart = np.column_stack(
-            [self.matched[:, None] * f[:, None] * self.x for f in (self.focal, 1 - self.focal)]
-        )
+        apart = np.column_stack([self.matched[:, None] * f[:, None] * self.x for f in (self.focal, 1 - self.focal)])
 
         def statistic(total: Floats) -> Floats:
             own, crossed, moment, shift = np.split(total, np.cumsum([4, k * k, k]), axis=-1)
             slope = solve(crossed.reshape(*total.shape[:-1], k, k), moment)[..., 2:]
             away = shift[..., :extra] / own[..., :1] - shift[..., extra:] / own[..., 1:2]
-            return _difference(own) - (slope * away).sum(axis=-1)
+            gap: Floats = _difference(own) - (slope * away).sum(axis=-1)
+            return gap
 
         return np.column_stack([sums, gram, design * self.y[:, None], apart]), statistic
 
-    def _row(
-        self, stat: str, sample: str, group: str, columns: Floats, statistic: Statistic, cluster: Codes, unit: str,
-        level: float, weight: Floats, clusters: int | None = None,
-    ) -> dict[str, object]:  # fmt: skip
-        used = weight > 0
-        if clusters is None:
-            columns, cluster, rater = (
-                columns[used],
-                pd.factorize(cluster[used])[0].astype(np.int64),
-                self.rater[used],
-            )
-        else:
-            rater = self.rater
-        by = [cluster, pd.factorize(rater)[0].astype(np.int64)] if self.panel else [cluster]
-        found: Interval = jackknife(columns, statistic, by, level=level, clusters=clusters)
-        method = f"jackknife by {unit}" + (" and rater" if self.panel else "")
+    def _row(self, wanted: _Wanted, sample: str, level: float) -> dict[str, object]:
+        """Leave out identities, or (for a matched gap) what pairs bind together; for a panel, raters as well."""
+        paired = sample == "matched" and wanted.stat != "mean"
+        used = wanted.weight > 0
+        rows = np.ones(len(used), dtype=bool) if wanted.stat == "adjusted_gap" else used
+        clusterings = [self.linked if paired else self.identity] + ([self.rater] if self.panel else [])
+        codes = [pd.factorize(cluster[rows])[0].astype(np.int64) for cluster in clusterings]
+        clusters = self.pairs if paired else None
+        found = jackknife(wanted.columns[rows], wanted.statistic, codes, level=level, clusters=clusters)
+        method = f"jackknife by {'pair' if paired else 'identity'}" + (" and rater" if self.panel else "")
         return {
-            "quantity": self.quantity, "stat": stat, "sample": sample, "group": group, "estimate": found.estimate,
-            "low": found.low, "high": found.high, "level": level, "n": int(used.sum()), "clusters": found.clusters,
-            "method": method + (", regression-adjusted" if stat == "adjusted_gap" else ""),
+            "quantity": self.quantity, "stat": wanted.stat, "sample": sample, "group": wanted.group,
+            "estimate": found.estimate, "low": found.low, "high": found.high, "level": level, "n": int(used.sum()),
+            "clusters": found.clusters,
+            "method": method + (", regression-adjusted" if wanted.stat == "adjusted_gap" else ""),
         }  # fmt: skip
 
     def _need_both(self, sample: str, weight: Floats) -> None:
@@ -234,6 +217,6 @@ def _difference(total: Floats) -> Floats:
 
 def _linked(bound: npt.NDArray[np.str_], names: pd.Index) -> Codes:
     """Return for each identity the code of the group that pairs bind it into."""
-    ends = [names.get_indexer(bound[:, column]) for column in (0, 1)]
+    ends = [names.get_indexer(pd.Index(bound[:, column])) for column in (0, 1)]
     graph = coo_array((np.ones(len(bound)), (ends[0], ends[1])), shape=(len(names), len(names)))
     return connected_components(graph, directed=False)[1].astype(np.int64)

@@ -51,9 +51,7 @@ def jackknife(
     """
     codes = list(clusterings)
     if len(codes) == 2:
-        codes.append(
-            np.unique(codes[0] * (codes[1].max() + 1) + codes[1], return_inverse=True)[1].astype(np.int64)
-        )
+        codes.append(np.unique(codes[0] * (codes[1].max() + 1) + codes[1], return_inverse=True)[1].astype(np.int64))
     whole = columns.sum(axis=0)
     estimate = float(statistic(whole))
     variances = [_variance(_totals(columns, code), whole, statistic, estimate) for code in codes]
@@ -62,17 +60,13 @@ def jackknife(
     half = float(stats.t.ppf((1 + level) / 2, count - 1)) * max(*variances[:2], crossed) ** 0.5
     if not np.isfinite([estimate, half]).all():
         fix = "A group needs two clusters at least, and covariates may not determine one another."
-        raise InputError(
-            "the estimate exists, also without any one cluster", got=f"{estimate} +- {half}", fix=fix
-        )
+        raise InputError("the estimate exists, also without any one cluster", got=f"{estimate} +- {half}", fix=fix)
     return Interval(estimate, estimate - half, estimate + half, count)
 
 
 def _totals(columns: Floats, codes: Codes) -> Floats:
     groups = int(codes.max()) + 1
-    return np.stack(
-        [np.bincount(codes, weights=column, minlength=groups) for column in columns.T], axis=1
-    )  # [G, p]
+    return np.stack([np.bincount(codes, weights=column, minlength=groups) for column in columns.T], axis=1)  # [G, p]
 
 
 def _variance(totals: Floats, whole: Floats, statistic: Statistic, estimate: float) -> float:
@@ -89,4 +83,5 @@ def solve(gram: Floats, moment: Floats) -> Floats:
     scale = np.sqrt(np.maximum(np.einsum("...ii->...i", gram), 1e-300))
     scaled = gram / scale[..., :, None] / scale[..., None, :]
     inverse: Floats = np.linalg.pinv(scaled, rcond=1e-9, hermitian=True)
-    return np.einsum("...ij,...j->...i", inverse, moment / scale) / scale
+    slopes: Floats = np.einsum("...ij,...j->...i", inverse, moment / scale) / scale
+    return slopes

@@ -47,17 +47,13 @@ def _label_rows(quantity: str, part: pd.DataFrame, level: float, sample: str) ->
     identity = part.drop_duplicates("parent").set_index("parent")["identity"].reindex(grid.index)
     if identity.nunique() < 2:
         fix = "An interval needs faces of two identities at least, each rated at every level."
-        raise TableError(
-            f"{quantity}: faces were rated at every level", got=some(identity.unique()) or "none", fix=fix
-        )
+        raise TableError(f"{quantity}: faces were rated at every level", got=some(identity.unique()) or "none", fix=fix)
     codes = pd.factorize(identity)[0].astype(np.int64)
     levels, present = grid.columns.to_numpy(dtype=np.float64), grid.to_numpy()
     columns = np.column_stack([present, np.ones(len(present))])  # [n, K + 1]
     middle = int(np.argmin(np.abs(levels)))
     rare = present[:, middle].sum() < RARE
-    wanted: list[tuple[str, str, Statistic]] = [
-        ("rate", f"level {step:+g}", _rate(k)) for k, step in enumerate(levels)
-    ]
+    wanted: list[tuple[str, str, Statistic]] = [("rate", f"level {step:+g}", _rate(k)) for k, step in enumerate(levels)]
     wanted.append(("rate_slope" if rare else "slope", "attribute", _slope(levels, None if rare else middle)))
     rows: list[dict[str, object]] = []
     for stat, group, statistic in wanted:

@@ -101,30 +101,29 @@ def init_audit(
         images=_relative(images, folder), table=_relative(table, folder),
         image=json.dumps(image_column), identity=json.dumps(identity),
         column=json.dumps(protected), focal=json.dumps(focal), reference=json.dumps(reference),
-        vectors=f"vectors = {_relative(vectors, folder)}    # used as they are; nothing is projected\n" if vectors else "",
+        vectors=f"vectors = {_relative(vectors, folder)}    # used as they are\n" if vectors else "",
         project="" if vectors else _PROJECT,
     )  # fmt: skip
     write_text(folder / PLAN, text)
-    return _found(faces, images, folder, side.value_counts().to_dict(), contrast, names)
+    sides = (int((side == 1).sum()), int((side == -1).sum()), int((side == 0).sum()))
+    return _found(faces, images, folder, sides, contrast, names)
 
 
 def _usable(faces: Faces, protected: str) -> list[str]:
     """Every other column of numbers, or of few words: what has a value of its own in each row cannot be balanced."""
     frame = faces.frame
-    few = [
-        name for name in faces.attributes if frame[name].nunique() <= 12 or frame[name].dtype.kind in "fiub"
-    ]
+    few = [name for name in faces.attributes if frame[name].nunique() <= 12 or frame[name].dtype.kind in "fiub"]
     return [name for name in few if name != protected and frame[name].nunique() > 1]
 
 
 def _found(
-    faces: Faces, images: Path, folder: Path, sides: dict[int, int], contrast: Contrast, names: list[str]
+    faces: Faces, images: Path, folder: Path, sides: tuple[int, int, int], contrast: Contrast, names: list[str]
 ) -> list[str]:
     missing = sum(find(images, key) is None for key in faces.images)
     lines = [
         f"wrote {folder / PLAN}",
         f"  {len(faces)} images of {faces.identities.nunique()} identities, {missing} of them not in {images}",
-        f"  {contrast.focal} {sides.get(1, 0)}, {contrast.reference} {sides.get(-1, 0)}, neither {sides.get(0, 0)}",
+        f"  {contrast.focal} {sides[0]}, {contrast.reference} {sides[1]}, neither {sides[2]}",
         f"  covariates: {', '.join(names) or 'none'}",
     ]
     with warnings.catch_warnings(record=True) as caught:

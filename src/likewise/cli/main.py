@@ -66,8 +66,8 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool) -> None:
-    from likewise.cli.progress import voice  # noqa: PLC0415  # heavy rooms are opened only when needed
-    from likewise.cli.run import as_plain, run  # noqa: PLC0415
+    from likewise.cli.progress import voice
+    from likewise.cli.run import as_plain, run
 
     speaker = voice(quiet=quiet or dry_run)
     outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run)
@@ -75,15 +75,11 @@ def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: b
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     if as_json:
         click.echo(
-            json.dumps(
-                {"folder": folder, "stages": as_plain(outcomes), "report": written}, indent=1, default=str
-            )
+            json.dumps({"folder": folder, "stages": as_plain(outcomes), "report": written}, indent=1, default=str)
         )
     elif dry_run:
         for outcome in outcomes:
-            click.echo(
-                f"{outcome.stage:<15} {outcome.status:<10} {outcome.artefact:<18} {outcome.why}".rstrip()
-            )
+            click.echo(f"{outcome.stage:<15} {outcome.status:<10} {outcome.artefact:<18} {outcome.why}".rstrip())
     elif written:
         click.echo(f"report: {written}")
 
@@ -111,27 +107,19 @@ for _name, _what in STAGES.items():
 @cli.command()
 @click.argument("folder", metavar="DIR")
 @click.option("--images", required=True, type=click.Path(path_type=Path), help="Folder of images.")
-@click.option(
-    "--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image."
-)
-@click.option(
-    "--protected", required=True, help="Column with the protected attribute, e.g. perceived_gender."
-)
+@click.option("--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image.")
+@click.option("--protected", required=True, help="Column with the protected attribute, e.g. perceived_gender.")
 @click.option("--focal", required=True, help="Level whose gap is asked for, e.g. female.")
 @click.option("--reference", required=True, help="Level it is compared with, e.g. male.")
 @click.option("--identity", required=True, help="Column that says whose image it is.")
 @click.option("--image-column", default="image", show_default=True, help="Column with the file name or key.")
-@click.option(
-    "--covariates", default="", help="Comma-separated columns that should be alike; default: all others."
-)
-@click.option(
-    "--vectors", type=click.Path(path_type=Path), help="Your own vectors (.npz) instead of projecting."
-)
+@click.option("--covariates", default="", help="Comma-separated columns that should be alike; default: all others.")
+@click.option("--vectors", type=click.Path(path_type=Path), help="Your own vectors (.npz) instead of projecting.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite a plan that is there.")
 def init(folder: str, **given: Any) -> None:
     """Write a commented plan (audit.toml) for a folder of images and a table."""
-    from likewise.cli.init import init_audit  # noqa: PLC0415
+    from likewise.cli.init import init_audit
 
     for line in init_audit(Path(folder), **given):
         click.echo(line)
@@ -149,7 +137,7 @@ def demo(
     folder: str, identities: int, confounding: float, seed: int, dry_run: bool, quiet: bool, as_json: bool
 ) -> None:
     """Make a small world whose truth is known, audit it, and draw the report."""
-    from likewise.cli.demo import make_demo  # noqa: PLC0415
+    from likewise.cli.demo import make_demo
 
     line = make_demo(Path(folder), identities=identities, confounding=confounding, seed=seed)
     if not quiet:
@@ -161,7 +149,7 @@ def demo(
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 def show(path: Path) -> None:
     """Print what an artefact holds: six lines and the first rows."""
-    from likewise.cli.show import shown  # noqa: PLC0415
+    from likewise.cli.show import shown
 
     click.echo(shown(path))
 
@@ -169,7 +157,7 @@ def show(path: Path) -> None:
 @cli.command()
 def slots() -> None:
     """List the slots and who sits in them."""
-    from likewise.plugins import SLOTS, occupants  # noqa: PLC0415
+    from likewise.plugins import SLOTS, occupants
 
     for slot in SLOTS:
         click.echo(f"{slot:<12} {', '.join(occupants(slot)) or '(empty)'}")

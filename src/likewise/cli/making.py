@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +77,11 @@ class Job:
 def read(job: Job) -> None:
     """Find, open and fingerprint the images of the table."""
     given = job.plan.faces
-    table = Faces.read(
-        job.folder.root / given.table, image=given.image, identity=given.identity, rename=given.rename
-    )
+    table = Faces.read(job.folder.root / given.table, image=given.image, identity=given.identity, rename=given.rename)
     table.warn_of_wording()
     job.plan.contrast.side(table)
     with job.voice.task("read", len(table)) as progress:
-        found, bad = read_images(
-            table, job.folder.root / given.images, bad_images=given.bad_images, progress=progress
-        )
+        found, bad = read_images(table, job.folder.root / given.images, bad_images=given.bad_images, progress=progress)
     side = job.plan.contrast.side(found)
     if bad:
         lost = table.subset(bad).attribute(job.plan.contrast.column).value_counts().to_dict()
@@ -161,7 +158,7 @@ def making_trials(job: Job) -> None:
 def sweeping(job: Job) -> None:
     """Turn the attribute of some faces and leave everything else."""
     faces, spec = job.faces(), job.plan.counterfactual
-    assert spec is not None  # noqa: S101  # the stage is only planned with the section
+    assert spec is not None  # the stage is only planned with the section
     job.used(create("editor", spec.editor))
     images = chosen(faces, spec, seed=job.plan.seed)
     made = sweep_faces(faces, images, spec)
@@ -177,8 +174,7 @@ def sweeping(job: Job) -> None:
 def rating(job: Job) -> None:
     """Have every rater of the plan look at what it is asked about."""
     parts = [
-        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater)
-        for rater in job.plan.rater
+        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater) for rater in job.plan.rater
     ]
     ratings = Ratings.together(parts)
     job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
@@ -205,11 +201,11 @@ def _rate_sweep(job: Job, rater: Rater) -> Ratings:
 def asking(job: Job) -> None:
     """Collect what people answered about the trials."""
     given = job.plan.ask
-    assert given is not None  # noqa: S101  # the stage is only planned with the section
+    assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
     album = job.album(job.faces())
-    answers = crowd.answers(Pairs.read(job.path(TRIALS)), lambda keys: album(keys), job.plan.seed)
+    answers = crowd.answers(Pairs.read(job.path(TRIALS)), album, job.plan.seed)
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
 
@@ -218,13 +214,21 @@ def analysing(job: Job) -> None:
     """Estimate gaps and slopes."""
     plan, faces = job.plan, job.faces()
     asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
-    common = {"pairs": pairs, "covariates": _covariates(job), "level": plan.analyse.level}
+    gaps_in = partial(
+        gaps,
+        trials=asked,
+        faces=faces,
+        contrast=plan.contrast,
+        pairs=pairs,
+        covariates=_covariates(job),
+        level=plan.analyse.level,
+    )
     parts: list[Estimates] = []
     if plan.rater:
         ratings = Ratings.read(job.path(RATINGS)).frame
         distances = ratings[ratings["unit"].isin(asked.frame["pair"])]
         if len(distances):
-            parts.append(gaps(Ratings(distances), asked, faces, plan.contrast, **common))
+            parts.append(gaps_in(Ratings(distances)))
         for rater in (rater for rater in plan.rater if rater.slot == "classifier"):
             classifier = create("classifier", rater.name, rater.options)
             own = Ratings(ratings[ratings["rater"] == classifier.name])
@@ -232,7 +236,7 @@ def analysing(job: Job) -> None:
             parts.append(slopes(own, made, threshold=classifier.threshold, level=plan.analyse.level))
     if plan.ask:
         answers = Ratings.read(job.path(ANSWERS))
-        parts.append(gaps(answers, asked, faces, plan.contrast, panel="people", **common))
+        parts.append(gaps_in(answers, panel="people"))
     if plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / plan.analyse.truth))
     found = Estimates.together(parts)
@@ -257,9 +261,7 @@ def reporting(job: Job) -> None:
 
 def _covariates(job: Job) -> list[str]:
     """The plan's covariates; without any, every attribute but the contrast's own column."""
-    return list(job.plan.covariates) or [
-        name for name in job.faces().attributes if name != job.plan.contrast.column
-    ]
+    return list(job.plan.covariates) or [name for name in job.faces().attributes if name != job.plan.contrast.column]
 
 
 def _resolved(folder: Folder, key: str, value: Any) -> Any:

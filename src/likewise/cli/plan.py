@@ -105,9 +105,7 @@ class Plan:
         if self.format != FORMAT:
             raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
-            raise PlanError(
-                "a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section."
-            )
+            raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
 
 _SECTIONS: dict[str, type] = {
@@ -132,9 +130,7 @@ def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
     """Make a plan from plain values; ``text`` is only for naming lines."""
     known = [*_PLAIN, *_SECTIONS, "match", "rater"]
     _refuse_unknown(plain, known, "", text)
-    parts: dict[str, Any] = {
-        key: _typed(plain[key], hint, key) for key, hint in _PLAIN.items() if key in plain
-    }
+    parts: dict[str, Any] = {key: _typed(plain[key], hint, key) for key, hint in _PLAIN.items() if key in plain}
     for key in ("faces", "contrast"):
         if key not in plain:
             raise PlanError(f"the plan has a section [{key}]", got="none", fix="See: likewise init --help")
@@ -146,19 +142,18 @@ def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
         parts["match"] = _made(MatchSpec, dict(plain["match"]), "match")
     if "rater" in plain:
         parts["rater"] = tuple(_section(Rater, entry, "rater", text) for entry in plain["rater"])
-    return _made(Plan, parts, "")
+    plan: Plan = _made(Plan, parts, "")
+    return plan
 
 
 def _section(kind: type, plain: object, where: str, text: str) -> Any:
     if not isinstance(plain, Mapping):
         raise PlanError(f"[{where}] is a section", got=repr(plain))
     hints = typing.get_type_hints(kind)
-    spelt = {_SPELT.get(key, key): value for key, value in plain.items()}
+    spelt = {_SPELT.get(str(key), str(key)): value for key, value in plain.items()}
     shown = {value: key for key, value in _SPELT.items()}
-    _refuse_unknown(plain, [shown.get(name, name) for name in hints], where, text)
-    return _made(
-        kind, {key: _typed(value, hints[key], f"{where}.{key}") for key, value in spelt.items()}, where
-    )
+    _refuse_unknown(plain, [shown.get(str(name), str(name)) for name in hints], where, text)
+    return _made(kind, {key: _typed(value, hints[key], f"{where}.{key}") for key, value in spelt.items()}, where)
 
 
 def _made(kind: type, values: dict[str, Any], where: str) -> Any:

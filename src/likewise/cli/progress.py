@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,13 +24,8 @@ class Voice(Protocol):
     def say(self, line: str) -> None:
         """Say one line."""
 
-    def task(self, name: str, total: int) -> _Task:
+    def task(self, name: str, total: int) -> AbstractContextManager[Progress]:
         """Open a piece of work of so many items."""
-
-
-class _Task(Protocol):
-    def __enter__(self) -> Progress: ...
-    def __exit__(self, *exc: object) -> None: ...
 
 
 class Quiet:

@@ -124,9 +124,7 @@ def _done(folder: Folder, plan: Plan, stage: Stage, voice: Voice) -> Outcome:
         stage.make(job)
     job.notes += [str(entry.message) for entry in caught if issubclass(entry.category, LikewiseWarning)]
     _seal(folder, plan, stage, job)
-    outcome = Outcome(
-        stage.name, stage.artefact, "made", why, time.monotonic() - started, job.summary, job.notes
-    )
+    outcome = Outcome(stage.name, stage.artefact, "made", why, time.monotonic() - started, job.summary, job.notes)
     told = ", ".join(f"{name} {value}" for name, value in job.summary.items())
     voice.say(f"{stage.name:<15} made {stage.artefact:<18} {outcome.seconds:5.1f} s   {told}")
     for note in job.notes:

@@ -7,8 +7,9 @@ from pathlib import Path
 from likewise.errors import InputError
 from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
 from likewise.tables.files import read_frame
+from likewise.tables.table import Table
 
-_BY_COLUMN = {"quantity": Estimates, "rater": Ratings, "pair": Pairs, "image": Faces}
+_BY_COLUMN: dict[str, type[Table]] = {"quantity": Estimates, "rater": Ratings, "pair": Pairs, "image": Faces}
 
 
 def shown(path: Path) -> str:
@@ -20,8 +21,6 @@ def shown(path: Path) -> str:
     frame, _ = read_frame(path)
     noun = next((kind for column, kind in _BY_COLUMN.items() if column in frame.columns), None)
     if noun is None:
-        raise InputError(
-            "the file is an artefact of likewise", got=f"{path.name} with columns {list(frame.columns)}"
-        )
+        raise InputError("the file is an artefact of likewise", got=f"{path.name} with columns {list(frame.columns)}")
     table = noun.read(path)
     return f"{table}\n\n{table.frame.head(12).to_string(index=False)}"

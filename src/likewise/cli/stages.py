@@ -8,7 +8,17 @@ from typing import Any
 
 from likewise.cli import making
 from likewise.cli.making import (
-    ANSWERS, BALANCE, ESTIMATES, FACES, LATENTS, PAIRS, RATINGS, REPORT, SWEEP, TRIALS, Job,
+    ANSWERS,
+    BALANCE,
+    ESTIMATES,
+    FACES,
+    LATENTS,
+    PAIRS,
+    RATINGS,
+    REPORT,
+    SWEEP,
+    TRIALS,
+    Job,
 )  # fmt: skip
 from likewise.cli.plan import Plan
 from likewise.images import digest
@@ -26,7 +36,7 @@ class Stage:
     what: str
     options: Callable[[Plan], dict[str, Any]]
     make: Callable[[Job], None]
-    outside: Callable[[Folder, Plan], dict[str, str]] = lambda folder, plan: {}  # noqa: E731
+    outside: Callable[[Folder, Plan], dict[str, str]] = lambda folder, plan: {}
     seeded: bool = False
     """Whether the plan's seed has a part in it."""
     version: int = 1
@@ -35,11 +45,7 @@ class Stage:
 
 def _files(folder: Folder, *paths: str) -> dict[str, str]:
     """Fingerprint files outside the folder's own artefacts; a missing one is found missing by its stage."""
-    return {
-        path: digest(folder.root / path) if (folder.root / path).is_file() else "missing"
-        for path in paths
-        if path
-    }
+    return {path: digest(folder.root / path) if (folder.root / path).is_file() else "missing" for path in paths if path}
 
 
 def _of(section: str) -> Callable[[Plan], dict[str, Any]]:
@@ -53,7 +59,7 @@ def _vary(plan: Plan) -> dict[str, Any]:
 READ = Stage(
     "read", FACES, (), "find, open and fingerprint the images",
     lambda plan: {"faces": asdict(plan.faces), "contrast": asdict(plan.contrast)}, making.read,
-    lambda folder, plan: {**_files(folder, plan.faces.table), "images": listing_digest(folder.root / plan.faces.images)},
+    lambda folder, plan: _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)},
 )  # fmt: skip
 PROJECT = Stage(
     "project", LATENTS, (FACES,), "project them into the generator's latent space",

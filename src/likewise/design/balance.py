@@ -58,9 +58,7 @@ def numeric_covariates(faces: Faces, names: Sequence[str]) -> dict[str, pd.Serie
     columns: dict[str, pd.Series] = {}
     for name in names:
         if name not in faces.attributes:
-            raise SpecError(
-                "covariates are columns of Faces", got=repr(name), fix=nearest(name, faces.attributes)
-            )
+            raise SpecError("covariates are columns of Faces", got=repr(name), fix=nearest(name, faces.attributes))
         column = faces.attribute(name)
         if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
             columns[name] = column.astype("float64")
@@ -73,17 +71,13 @@ def numeric_covariates(faces: Faces, names: Sequence[str]) -> dict[str, pd.Serie
 def _side(column: pd.Series, faces: Faces, images: list[str]) -> _Side:
     values = column.loc[images]
     there = values.notna().to_numpy()
-    return _Side(
-        values.to_numpy()[there], pd.factorize(faces.identities.loc[images])[0].astype(np.int64)[there]
-    )
+    return _Side(values.to_numpy()[there], pd.factorize(faces.identities.loc[images])[0].astype(np.int64)[there])
 
 
 def _spread(focal: Floats, reference: Floats) -> float:
     """Return the ruler: a binary covariate's variance is p (1 - p), another's has n - 1 below it."""
     if len(focal) < 2 or len(reference) < 2:
-        raise TableError(
-            "a covariate has at least two values on each side", got=f"{len(focal)} and {len(reference)}"
-        )
+        raise TableError("a covariate has at least two values on each side", got=f"{len(focal)} and {len(reference)}")
     return float(np.sqrt((_variance(focal) + _variance(reference)) / 2))
 
 
@@ -114,9 +108,7 @@ def _rows(
         and _variance(reference.values) > 0
     ):
         ratio = _variance(focal.values) / _variance(reference.values)
-        rows.append(
-            _row(name, "variance_ratio", sample, contrast.label, ratio, both, method="focal / reference")
-        )
+        rows.append(_row(name, "variance_ratio", sample, contrast.label, ratio, both, method="focal / reference"))
     ks = stats.ks_2samp(focal.values, reference.values, method="asymp").statistic
     rows.append(_row(name, "ks", sample, contrast.label, float(ks), both, method="two-sample"))
     return rows

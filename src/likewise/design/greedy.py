@@ -49,9 +49,7 @@ class Greedy:
         for row in range(len(self.x)):
             self._lists.append(self._nearest(row))
             progress.advance(1)
-        heap = [
-            (*partners[0][:1], row, partners[0][1]) for row, partners in enumerate(self._lists) if partners
-        ]
+        heap = [(*partners[0][:1], row, partners[0][1]) for row, partners in enumerate(self._lists) if partners]
         heapq.heapify(heap)
         taken: list[tuple[float, int, int]] = []
         while heap and (most is None or len(taken) < most):

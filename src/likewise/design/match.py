@@ -29,11 +29,13 @@ def match(
     """
     spec = spec or MatchSpec()
     offered = offer(faces, vectors, contrast, spec)
+    own, other = _codes(faces, offered, spec)
     search = Greedy(
         x=_points(vectors, offered.focal, spec),
         y=_points(vectors, offered.reference, spec),
         rules=rules(faces, contrast, spec, offered.focal, offered.reference),
-        **_codes(faces, offered, spec),
+        own=own,
+        other=other,
     )
     taken = search.pairs(spec.max_pairs, progress or Silent())
     frame = pd.DataFrame(
@@ -61,12 +63,12 @@ def _points(vectors: Vectors, images: list[str], spec: MatchSpec) -> npt.NDArray
     return values.reshape(len(images), -1)
 
 
-def _codes(faces: Faces, offered: Offer, spec: MatchSpec) -> dict[str, npt.NDArray[np.int64]]:
+def _codes(faces: Faces, offered: Offer, spec: MatchSpec) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Number what may not recur: identities over both sides, or else every image on its own."""
     images = offered.focal + offered.reference
     names = faces.identities.loc[images] if "identity" in spec.antiexact else pd.Series(images)
     codes = pd.factorize(names)[0].astype(np.int64)
-    return {"own": codes[: len(offered.focal)], "other": codes[len(offered.focal) :]}
+    return codes[: len(offered.focal)], codes[len(offered.focal) :]
 
 
 def _dropped(

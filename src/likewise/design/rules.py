@@ -38,11 +38,11 @@ class Rules:
 
 def rules(faces: Faces, contrast: Contrast, spec: MatchSpec, focal: list[str], reference: list[str]) -> Rules:
     """Prepare the spec's rules for these two lists of images."""
-    exact = []
+    exact: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
     for name in spec.exact:
         column = _column(faces, name, "exact")
         codes = pd.Series(pd.factorize(column)[0].astype(np.int64), index=column.index)  # an empty cell is -1
-        exact.append((codes.loc[focal].to_numpy(), codes.loc[reference].to_numpy()))
+        exact.append((np.asarray(codes.loc[focal]), np.asarray(codes.loc[reference])))
     calipers = []
     for name, width in spec.caliper:
         if name != "distance":
@@ -84,9 +84,7 @@ def spread(column: pd.Series, side: pd.Series) -> float:
 
 def _column(faces: Faces, name: str, option: str) -> pd.Series:
     if name not in faces.attributes:
-        raise SpecError(
-            f"{option} names columns of Faces", got=repr(name), fix=nearest(name, faces.attributes)
-        )
+        raise SpecError(f"{option} names columns of Faces", got=repr(name), fix=nearest(name, faces.attributes))
     return faces.attribute(name)
 
 

@@ -31,18 +31,16 @@ def offer(faces: Faces, vectors: Vectors, contrast: Contrast, spec: MatchSpec) -
     reasons[[image not in vectors for image in side.index]] = "no vector"
     reasons[_on_the_wrong_side(side, faces, spec).to_numpy() & (reasons == "")] = "identity on both sides"
     counts = pd.DataFrame({"side": side.map(names), "reason": reasons})
-    gone = counts[counts["reason"] != ""].groupby(["side", "reason"]).size()
+    gone = counts[counts["reason"] != ""].groupby(["side", "reason"]).size().reset_index(name="images")
     stay = side[reasons == ""]
     for sign, name in names.items():
         if not (stay == sign).any():
-            raise VectorError(
-                f"both sides have images with vectors, each identity on one side; {name!r} has none"
-            )
+            raise VectorError(f"both sides have images with vectors, each identity on one side; {name!r} has none")
     return Offer(
         focal=sorted(stay.index[stay == 1]),
         reference=sorted(stay.index[stay == -1]),
         offered={names[sign]: int((side == sign).sum()) for sign in (1, -1)},
-        gone=[(str(key[0]), str(key[1]), int(count)) for key, count in gone.items()],
+        gone=list(zip(gone["side"], gone["reason"], gone["images"].tolist(), strict=True)),
     )
 
 
@@ -62,9 +60,7 @@ def _on_the_wrong_side(side: pd.Series, faces: Faces, spec: MatchSpec) -> pd.Ser
         return pd.Series(False, index=side.index)
     if spec.both_sides == "error":
         fix = "Mend the labels, or set both_sides to 'drop' or 'majority'."
-        raise TableError(
-            "an identity is on one side of the contrast", got=f"both for {some(sorted(both))}", fix=fix
-        )
+        raise TableError("an identity is on one side of the contrast", got=f"both for {some(sorted(both))}", fix=fix)
     affected = identity.isin(both)
     if spec.both_sides == "drop":
         return affected

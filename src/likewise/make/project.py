@@ -42,9 +42,7 @@ class ProjectSpec:
 
     def __post_init__(self) -> None:
         if self.lambda_ < 0 or self.steps < 1:
-            raise SpecError(
-                "lambda is at least 0 and steps at least 1", got=f"{self.lambda_} and {self.steps}"
-            )
+            raise SpecError("lambda is at least 0 and steps at least 1", got=f"{self.lambda_} and {self.steps}")
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,7 @@ def project_one(
     """Project one signal ``[3, H, W]``; return its latent ``[L, D]`` and the perceptual distance that is left."""
     rows, dim = generator.rows, generator.dim
     if rows * dim > MOST_NUMBERS:
-        raise PluginError(
-            f"Gauss-Newton is for latents of at most {MOST_NUMBERS} numbers", got=f"{rows} x {dim}"
-        )
+        raise PluginError(f"Gauss-Newton is for latents of at most {MOST_NUMBERS} numbers", got=f"{rows} x {dim}")
     goal = perceptual.features(target[None])[0].astype(np.float64)
     penalty = _penalty(rows, dim) * (spec.lambda_ / (rows * dim)) ** 0.5
     z = np.tile(generator.mean_w().astype(np.float64), rows)
@@ -98,7 +94,7 @@ def project_one(
 
 def _penalty(rows: int, dim: int) -> Floats:
     """Return the matrix that takes Z to the rows' deviations from their mean."""
-    return np.kron(np.eye(rows) - 1 / rows, np.eye(dim))
+    return np.kron(np.eye(rows) - 1 / rows, np.eye(dim)).astype(np.float64)
 
 
 def _features(z: Floats, generator: Generator, perceptual: Perceptual) -> Floats:
@@ -109,9 +105,9 @@ def _features(z: Floats, generator: Generator, perceptual: Perceptual) -> Floats
 def _derivative(z: Floats, generator: Generator, perceptual: Perceptual, step: float = 0.05) -> Floats:
     """Return how each number of Z moves the features, ``[L*D, P]``; the step is wide because drawings are float32."""
     aside = step * np.eye(len(z))
-    slope: Floats = (
-        _features(z + aside, generator, perceptual) - _features(z - aside, generator, perceptual)
-    ) / (2 * step)
+    slope: Floats = (_features(z + aside, generator, perceptual) - _features(z - aside, generator, perceptual)) / (
+        2 * step
+    )
     return slope
 
 

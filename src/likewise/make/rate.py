@@ -50,9 +50,7 @@ class Scoring:
         scores = {label: np.asarray(values) for label, values in classifier.score(self.album(images)).items()}
         wrong = [label for label, values in scores.items() if values.shape != (len(images),)]
         if wrong or not scores:
-            raise PluginError(
-                f"the classifier {self.name!r} gives a score an image", got=f"another shape for {wrong}"
-            )
+            raise PluginError(f"the classifier {self.name!r} gives a score an image", got=f"another shape for {wrong}")
         return {
             "labels": np.array(list(scores), dtype=str),
             "scores": np.stack(list(scores.values()), axis=1),
@@ -64,7 +62,7 @@ def rate_trials(
 ) -> Ratings:
     """Turn embeddings (rows are ``images``) into the distance of every trial; no face, no answer."""
     frame = trials.frame
-    found = np.isfinite(embeddings).all(axis=1)
+    found = _found(embeddings)
     row = pd.Series(range(len(images)), index=images)
     a, b = row.loc[frame["a"]].to_numpy(), row.loc[frame["b"]].to_numpy()
     value = np.full(len(frame), np.nan)
@@ -72,10 +70,13 @@ def rate_trials(
     if both.any():
         value[both] = recogniser.distance(embeddings[a[both]], embeddings[b[both]])
     return Ratings(
-        pd.DataFrame(
-            {"unit": frame["pair"], "rater": recogniser.name, "question": "distance", "value": value}
-        )
+        pd.DataFrame({"unit": frame["pair"], "rater": recogniser.name, "question": "distance", "value": value})
     )
+
+
+def _found(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+    """Say of which rows a face was found."""
+    return np.asarray(np.isfinite(embeddings).all(axis=1))
 
 
 def rate_images(
@@ -87,10 +88,8 @@ def rate_images(
     return Ratings(long.assign(rater=classifier.name)[["unit", "rater", "question", "value"]])
 
 
-def embeddings_as_vectors(
-    images: list[str], embeddings: npt.NDArray[np.float32], recogniser: Recogniser
-) -> Vectors:
+def embeddings_as_vectors(images: list[str], embeddings: npt.NDArray[np.float32], recogniser: Recogniser) -> Vectors:
     """Return the embeddings of the faces that were found, as Vectors."""
-    found = np.isfinite(embeddings).all(axis=1)
+    found = _found(embeddings)
     kept = [image for image, there in zip(images, found, strict=True) if there]
     return Vectors(kept, embeddings[found], source=f"recogniser {recogniser.name}")

@@ -23,9 +23,7 @@ def read_images(
     files = {key: find(folder, key) for key in faces.images}
     missing = [key for key, path in files.items() if path is None]
     if missing:
-        raise ImageError(
-            f"every image of the table is a file in {folder.name}/", got=f"none for {some(missing)}"
-        )
+        raise ImageError(f"every image of the table is a file in {folder.name}/", got=f"none for {some(missing)}")
     digests: dict[str, str] = {}
     bad: list[str] = []
     for key, path in files.items():

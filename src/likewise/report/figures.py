@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -15,7 +16,7 @@ from likewise.tables import Estimates
 # Stand-ins: in a page they become the page's own colours, so that a figure follows light and dark.
 INK, FAINT, FOCAL, OTHER, TRUE = "#1b1f24", "#8b949e", "#0b6e75", "#b3541e", "#6b3fa0"
 _VARIABLES = {INK: "--ink", FAINT: "--faint", FOCAL: "--focal", OTHER: "--other", TRUE: "--true"}
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "likewise",
     "axes.edgecolor": FAINT, "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK,
     "axes.spines.top": False, "axes.spines.right": False, "figure.facecolor": "none", "axes.facecolor": "none",
@@ -40,9 +41,7 @@ def love_plot(balance: Estimates) -> Figure:
         rows = range(len(wide))
         if "matched" in wide:
             axes.hlines(rows, wide["all"], wide["matched"], color=FAINT, linewidth=1)
-        axes.plot(
-            wide["all"], rows, "o", color=OTHER, fillstyle="none", markersize=8, label="as the images come"
-        )
+        axes.plot(wide["all"], rows, "o", color=OTHER, fillstyle="none", markersize=8, label="as the images come")
         if "matched" in wide:
             axes.plot(wide["matched"], rows, "o", color=FOCAL, markersize=8, label="look-alikes")
         axes.set_yticks(list(rows), [_plain(name) for name in wide.index])
@@ -87,9 +86,7 @@ def rate_plot(estimates: Estimates) -> Figure:
             _rates(axes, frame[frame["quantity"] == name].sort_values("step"), name)
         for axes in grid.flat[len(names) :]:
             axes.set_visible(False)
-        figure.supxlabel(
-            "level of the attribute (-1 reference, +1 focal; beyond is extrapolation)", fontsize=10
-        )
+        figure.supxlabel("level of the attribute (-1 reference, +1 focal; beyond is extrapolation)", fontsize=10)
         figure.supylabel("share of faces", fontsize=10)
     return figure
 

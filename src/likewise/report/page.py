@@ -36,9 +36,7 @@ def write_report(
     made: Mapping[str, Mapping[str, Any]],
 ) -> Path:
     """Draw the report; ``made`` says of each artefact how it was made (its sidecar)."""
-    environment = Environment(
-        loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined
-    )
+    environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
     page = environment.get_template("report.html.j2").render(
         title=title,
         version=__version__,
@@ -73,11 +71,7 @@ def _sample(pairs: Pairs, contrast: Contrast) -> dict[str, Any]:
         {"reason": reason, "counts": [int(part.loc[part["side"] == side, "images"].sum()) for side in sides]}
         for reason, part in dropped.groupby("reason", sort=False)
     ]
-    rules = [
-        {"rule": name, "kept": int(pairs.ledger[name].sum())}
-        for name in pairs.ledger.columns
-        if name != "pair"
-    ]
+    rules = [{"rule": name, "kept": int(pairs.ledger[name].sum())} for name in pairs.ledger.columns if name != "pair"]
     return {
         "sides": sides,
         "offered": [pairs.offered.get(side, 0) for side in sides],
@@ -97,9 +91,7 @@ def _balance_table(balance: Estimates, contrast: Contrast) -> list[dict[str, str
         for sample in ("all", "matched"):
             for side, level in (("focal", contrast.focal), ("reference", contrast.reference)):
                 hit = part[
-                    (part["sample"] == sample)
-                    & (part["group"] == str(level))
-                    & part["stat"].isin(["mean", "share"])
+                    (part["sample"] == sample) & (part["group"] == str(level)) & part["stat"].isin(["mean", "share"])
                 ]
                 row[f"{sample}_{side}"] = number(hit["estimate"].iloc[0]) if len(hit) else "–"
             hit = part[(part["sample"] == sample) & (part["stat"] == "smd")]

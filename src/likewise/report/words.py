@@ -50,10 +50,10 @@ def slope_finding(estimates: Estimates) -> str:
         return ""
     moving = rows[(rows["low"] > 0) | (rows["high"] < 0)]
     if moving.empty:
-        return f"Turning only the attribute moves none of {len(rows)} labels by more than this sample can tell from zero."
-    listed = "; ".join(
-        f"{row['quantity'].split(': ', 1)[-1]} {interval(row)}" for _, row in moving.iterrows()
-    )
+        return (
+            f"Turning only the attribute moves none of {len(rows)} labels by more than this sample can tell from zero."
+        )
+    listed = "; ".join(f"{row['quantity'].split(': ', 1)[-1]} {interval(row)}" for _, row in moving.iterrows())
     return f"Turning only the attribute moves {len(moving)} of {len(rows)} labels (relative change a step): {listed}."
 
 
@@ -64,9 +64,9 @@ def balance_verdict(balance: Estimates) -> str:
     after = smd[smd["sample"] == "matched"]
     apart_before = before[before["estimate"].abs() > APART]["quantity"].tolist()
     if after.empty:
-        return f"{len(apart_before)} of {len(before)} covariates differ by more than {APART} standard deviations."
+        return f"{len(apart_before)} of {len(before)} covariates differ by more than {APART} sd."
     apart = after[after["estimate"].abs() > APART]
-    told = f"Before matching, {len(apart_before)} of {len(before)} covariates differ by more than {APART} standard deviations"
+    told = f"Before matching, {len(apart_before)} of {len(before)} covariates differ by more than {APART} sd"
     if apart.empty:
         return f"{told}; between look-alikes, none does."
     listed = ", ".join(

@@ -16,9 +16,7 @@ def need_frame(frame: object, noun: str) -> pd.DataFrame:
         raise TableError(f"{noun} is made from a pandas DataFrame", got=type(frame).__name__)
     names = list(frame.columns)
     if not all(isinstance(name, str) for name in names):
-        raise TableError(
-            f"column names of {noun} are text", got=some(n for n in names if not isinstance(n, str))
-        )
+        raise TableError(f"column names of {noun} are text", got=some(n for n in names if not isinstance(n, str)))
     if len(set(names)) < len(names):
         raise TableError(f"{noun} has each column once", got=some({n for n in names if names.count(n) > 1}))
     return frame.reset_index(drop=True)
@@ -38,9 +36,7 @@ def need_values(frame: pd.DataFrame, names: Iterable[str], key: str, noun: str) 
     for name in names:
         empty = frame[name].isna()
         if empty.any():
-            raise TableError(
-                f"{noun}: {name!r} is never empty", got=f"no value for {some(frame.loc[empty, key])}"
-            )
+            raise TableError(f"{noun}: {name!r} is never empty", got=f"no value for {some(frame.loc[empty, key])}")
 
 
 def need_unique(frame: pd.DataFrame, names: Sequence[str], noun: str) -> None:
@@ -49,9 +45,7 @@ def need_unique(frame: pd.DataFrame, names: Sequence[str], noun: str) -> None:
     if twice.any():
         rows = frame.loc[twice, list(names)].drop_duplicates()
         culprits = [" / ".join(str(value) for value in row) for row in rows.itertuples(index=False)]
-        raise TableError(
-            f"{noun}: one row for each {' x '.join(names)}", got=f"more than one for {some(culprits)}"
-        )
+        raise TableError(f"{noun}: one row for each {' x '.join(names)}", got=f"more than one for {some(culprits)}")
 
 
 def need_numbers(frame: pd.DataFrame, names: Iterable[str], noun: str) -> None:

@@ -112,7 +112,7 @@ class Estimates(Table):
 
     def _lines(self) -> list[str]:
         frame = self._frame
-        strongest = frame.loc[frame["estimate"].abs().idxmax()] if len(frame) else None
+        strongest = frame.iloc[int(frame["estimate"].abs().to_numpy().argmax())] if len(frame) else None
         return [
             f"Estimates: {len(frame)} rows",
             f"  quantities ({frame['quantity'].nunique()}): {counted(frame['quantity'])}",
@@ -125,9 +125,7 @@ class Estimates(Table):
 
 def _said(row: pd.Series) -> str:
     interval = "" if pd.isna(row["low"]) else f" ({row['low']:.3g} to {row['high']:.3g})"
-    return (
-        f"{row['quantity']}, {row['stat']}, {row['sample']}, {row['group']}: {row['estimate']:.3g}{interval}"
-    )
+    return f"{row['quantity']}, {row['stat']}, {row['sample']}, {row['group']}: {row['estimate']:.3g}{interval}"
 
 
 def _check_stats(frame: pd.DataFrame) -> None:

@@ -61,9 +61,7 @@ class Faces(Table):
         need_columns(frame, ["parent"], "Faces with a level")
         orphan = frame["level"].notna() & frame["parent"].isna()
         if orphan.any():
-            raise TableError(
-                "a face with a level has a parent", got=f"none for {some(frame.loc[orphan, 'image'])}"
-            )
+            raise TableError("a face with a level has a parent", got=f"none for {some(frame.loc[orphan, 'image'])}")
 
     @property
     def images(self) -> list[str]:
@@ -100,9 +98,7 @@ class Faces(Table):
         given = pd.Series(values)
         unknown = set(given.index) - set(self.images)
         if unknown:
-            raise TableError(
-                f"values of {name!r} belong to images of Faces", got=some(sorted(map(str, unknown)))
-            )
+            raise TableError(f"values of {name!r} belong to images of Faces", got=some(sorted(map(str, unknown))))
         return Faces(self._frame.assign(**{name: self._frame["image"].map(given)}))
 
     def check_parents(self, originals: Faces) -> None:
@@ -125,13 +121,11 @@ class Faces(Table):
         made = int(frame["parent"].notna().sum()) if "parent" in frame.columns else 0
         per = frame.groupby("identity").size()
         spread = f"{per.min()} to {per.max()} images each" if len(per) else "no images"
-        counts = [
-            f"{name}: {counted(frame[name])}" for name in self.attributes if frame[name].nunique() <= 8
-        ][:2]
+        counts = [f"{name}: {counted(frame[name])}" for name in self.attributes if frame[name].nunique() <= 8][:2]
         return [
             f"Faces: {len(frame)} images of {len(per)} identities",
             f"  {spread}; {made} counterfactual",
             f"  attributes ({len(self.attributes)}): {', '.join(self.attributes[:8]) or 'none'}",
-            *[f"  {line}" for line in (counts + ["", ""])[:2]],
+            *[f"  {line}" for line in [*counts, "", ""][:2]],
             f"  empty cells: {int(frame[self.attributes].isna().sum().sum())}",
         ]

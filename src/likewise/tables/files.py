@@ -47,7 +47,7 @@ def replacing(path: Path) -> Iterator[Path]:
             yield temporary
             with temporary.open("rb") as handle:
                 os.fsync(handle.fileno())
-            os.replace(temporary, path)
+            temporary.replace(path)
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)

@@ -42,9 +42,7 @@ class Pairs(Table):
     ) -> None:
         super().__init__(frame)
         rules = (
-            pd.DataFrame(index=self._frame.index)
-            if ledger is None
-            else ledger.drop(columns="pair", errors="ignore")
+            pd.DataFrame(index=self._frame.index) if ledger is None else ledger.drop(columns="pair", errors="ignore")
         )
         gone = pd.DataFrame(columns=list(DROPPED)) if dropped is None else need_frame(dropped, "dropped")
         self._set(spec=spec, offered=dict(offered or {}), note=note)
@@ -76,18 +74,14 @@ class Pairs(Table):
         for name in rules.columns:
             broken = ~rules[name]
             if broken.any():
-                raise TableError(
-                    f"every pair keeps {name!r}", got=f"broken by {some(self._frame.loc[broken, 'pair'])}"
-                )
+                raise TableError(f"every pair keeps {name!r}", got=f"broken by {some(self._frame.loc[broken, 'pair'])}")
         return rules
 
     def _check_sums(self) -> None:
         for side, count in self.offered.items():
             gone = int(self._dropped.loc[self._dropped["side"] == side, "images"].sum())
             if len(self._frame) + gone != count:
-                raise TableError(
-                    "matched + dropped = offered", got=f"{len(self._frame)} + {gone} != {count} ({side})"
-                )
+                raise TableError("matched + dropped = offered", got=f"{len(self._frame)} + {gone} != {count} ({side})")
 
     _ledger: pd.DataFrame
     _dropped: pd.DataFrame

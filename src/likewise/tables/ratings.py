@@ -38,9 +38,7 @@ class Ratings(Table):
             frame[name] = as_keys(frame[name])
         need_values(frame, ["unit", "rater", "question"], "unit", "Ratings")
         need_unique(frame, ["unit", "rater", "question"], "Ratings")
-        need_numbers(
-            frame, [name for name in ("value", "seconds", "confidence") if name in frame.columns], "Ratings"
-        )
+        need_numbers(frame, [name for name in ("value", "seconds", "confidence") if name in frame.columns], "Ratings")
         return frame
 
     def check_units(self, units: Iterable[str]) -> None:

@@ -50,9 +50,7 @@ class MatchSpec:
         if self.max_pairs is not None and (isinstance(self.max_pairs, bool) or int(self.max_pairs) < 1):
             raise SpecError("max_pairs is a whole number of at least 1", got=repr(self.max_pairs))
         if self.caliper_in_sd and not [name for name, _ in self.caliper if name != "distance"]:
-            raise SpecError(
-                "caliper_in_sd has an effect only with a caliper on a column", fix="Leave it out."
-            )
+            raise SpecError("caliper_in_sd has an effect only with a caliper on a column", fix="Leave it out.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON and TOML can hold."""

@@ -108,9 +108,7 @@ class Vectors(Noun):
             f"Vectors: {len(self)} images, {shape} numbers each",
             f"  source: {self.source}",
             f"  from {self.images[0]!r} to {self.images[-1]!r}" if self.images else "  no images",
-            f"  mean {sample.mean():.4g}, sd {sample.std():.4g} (of the first {len(sample)})"
-            if self.images
-            else "",
+            f"  mean {sample.mean():.4g}, sd {sample.std():.4g} (of the first {len(sample)})" if self.images else "",
             f"  {'memory-mapped' if isinstance(self.values.base, np.memmap) else 'in memory'},"
             f" {self.values.nbytes / 2**20:.1f} MB",
             "  aligned by key",
@@ -126,29 +124,21 @@ def write_stream(
     for block in blocks:
         if values is None:
             shape = (len(images), *block.shape[1:])
-            values = np.lib.format.open_memmap(
-                folder / "values.npy", mode="w+", dtype=np.float32, shape=shape
-            )
+            values = np.lib.format.open_memmap(folder / "values.npy", mode="w+", dtype=np.float32, shape=shape)
         values[row : row + len(block)] = block
         row += len(block)
     if values is None or row != len(images):
         raise VectorError("there is a vector for each image", got=f"{row} for {len(images)}")
     if isinstance(values, np.memmap):
         values.flush()
-    write_frame(
-        folder / "images.parquet", pd.DataFrame({"image": pd.Series(images, dtype="str")}), {"source": source}
-    )
+    write_frame(folder / "images.parquet", pd.DataFrame({"image": pd.Series(images, dtype="str")}), {"source": source})
 
 
 def _check(keys: list[str], array: npt.NDArray[np.float32], source: str) -> None:
     if not source:
-        raise VectorError(
-            "vectors say what made them", got="an empty source", fix="Give source='model, options'."
-        )
+        raise VectorError("vectors say what made them", got="an empty source", fix="Give source='model, options'.")
     if array.ndim < 2 or len(array) != len(keys):
-        raise VectorError(
-            "vectors are one array an image, [n, ...]", got=f"{len(keys)} images and shape {array.shape}"
-        )
+        raise VectorError("vectors are one array an image, [n, ...]", got=f"{len(keys)} images and shape {array.shape}")
     if len(set(keys)) < len(keys):
         twice = sorted(pd.Series(keys)[pd.Series(keys).duplicated()].unique())
         raise VectorError("an image has one vector", got=f"several for {some(twice)}")

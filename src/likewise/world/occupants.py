@@ -9,7 +9,12 @@ import pandas as pd
 from likewise.plugins import Array, Look, Pictures, Signals, to_pictures
 from likewise.tables import Pairs, Ratings
 from likewise.world.model import (
-    LABELS, PEOPLE, PEOPLE_BASE, PEOPLE_OFFSET, RECOGNISER, RECOGNISER_BASE,
+    LABELS,
+    PEOPLE,
+    PEOPLE_BASE,
+    PEOPLE_OFFSET,
+    RECOGNISER,
+    RECOGNISER_BASE,
 )  # fmt: skip
 from likewise.world.scene import FACTORS, SHAPES, SIZE, draw, see
 
@@ -73,7 +78,8 @@ class WorldRecogniser:
     def distance(self, a: Array, b: Array) -> Array:
         """Return half the distance of the shapes plus the mean difficulty: linear, so its truth is exact."""
         apart = np.linalg.norm(a[:, :3] - b[:, :3], axis=1)
-        return (apart / 2 + (a[:, 3] + b[:, 3]) / 2).astype(np.float32)
+        distance: Array = (apart / 2 + (a[:, 3] + b[:, 3]) / 2).astype(np.float32)
+        return distance
 
 
 class WorldClassifier:
@@ -107,9 +113,7 @@ class WorldCrowd:
         frame = trials.frame.sort_values("pair", ignore_index=True)
         chance = self._chance((_seen(look, frame["a"]) + _seen(look, frame["b"])) / 2)
         offsets = rng.uniform(-PEOPLE_OFFSET, PEOPLE_OFFSET, self._raters)
-        who = rng.random((len(frame), self._raters)).argsort(axis=1)[
-            :, : self._each
-        ]  # different people a trial
+        who = rng.random((len(frame), self._raters)).argsort(axis=1)[:, : self._each]  # different people a trial
         says = rng.random(who.shape) < chance[:, None] + offsets[who]
         return Ratings(
             pd.DataFrame(

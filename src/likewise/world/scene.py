@@ -113,7 +113,7 @@ def _reader() -> Floats:
     flat = patterns().reshape(len(FACTORS), -1)
     if np.linalg.matrix_rank(flat) < len(FACTORS):
         raise AssertionError("the patterns of the world must be linearly independent")
-    return np.linalg.pinv(flat)  # [3HW, F]
+    return np.linalg.pinv(flat).astype(np.float64)  # [3HW, F]
 
 
 def draw(factors: npt.NDArray[np.floating]) -> Signals:

@@ -1,0 +1,107 @@
+"""The walls between the rooms: who may import whom (docs/rooms.md draws them)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "likewise"
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "tables": {"errors"},
+    "images": {"errors", "tables"},
+    "plugins": {"errors", "tables"},
+    "engine": {"errors", "tables"},
+    "store": {"errors", "tables", "images"},
+    "weights": {"errors", "tables", "plugins", "images"},
+    "models": {"errors", "tables", "plugins", "images", "weights"},
+    "make": {"errors", "tables", "images", "store", "plugins", "engine", "weights", "models"},
+    "design": {"errors", "tables", "engine"},
+    "analyse": {"errors", "tables"},
+    "study": {"errors", "tables", "images", "store", "plugins"},
+    "world": {"errors", "tables", "images", "plugins"},
+    "report": {"errors", "tables"},
+}
+"""``cli`` may import everything and is imported by nobody; the package's own names (``__version__``) are free."""
+ONLY_IN = {
+    "torch": {"weights", "models", "make"},
+    "starlette": {"study"},
+    "fastapi": {"study"},
+    "sqlalchemy": {"study"},
+    "matplotlib": {"report"},
+    "jinja2": {"report", "study"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "scipy": {"design", "analyse"},
+    "sklearn": {"design", "analyse"},
+    "statsmodels": {"analyse"},
+}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> set[str]:
+    """Every module that is imported anywhere in a file, ``TYPE_CHECKING`` included."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports name the whole path"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_room_imports_only_what_it_may(path: Path):
+    room, found = room_of(path), imports(ast.parse(path.read_text()))
+    ours = {name.split(".")[1] for name in found if name.startswith("likewise.")} - {room, "__version__"}
+    if room == "cli":
+        return
+    assert ours <= MAY_IMPORT[room], f"{room} may not import {sorted(ours - MAY_IMPORT[room])}"
+    foreign = {name.split(".")[0] for name in found} & set(ONLY_IN)
+    strangers = {name for name in foreign if room not in ONLY_IN[name]}
+    assert not strangers, f"{room} may not import {sorted(strangers)}"
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "design").glob("*.py")), ids=lambda path: path.name)
+def test_design_cannot_see_answers(path: Path):
+    names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+    imported = {name.rsplit(".", 1)[-1] for name in imports(ast.parse(path.read_text()))}
+    assert "Ratings" not in names | imported
+
+
+def test_importing_likewise_is_light():
+    code = "import sys, likewise; print([m for m in ('torch', 'pandas', 'numpy', 'scipy', 'starlette', 'click') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_no_import_goes_in_a_circle():
+    edges: dict[str, set[str]] = {}
+    for path in FILES:
+        name = "likewise." + ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        edges[name] = {found for found in imports(ast.parse(path.read_text())) if found.startswith("likewise.")}
+    modules = set(edges)
+    graph = {name: {m for f in found for m in (f, f.rsplit(".", 1)[0]) if m in modules} for name, found in edges.items()}
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, " -> ".join((*above, name))
+        if name not in done:
+            for below in graph[name] - {name}:
+                if not above or not name.startswith(below + "."):  # a package's front door may name its own rooms
+                    visit(below, (*above, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
