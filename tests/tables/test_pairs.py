@@ -13,7 +13,9 @@ DROPPED = pd.DataFrame({"side": ["f", "m"], "reason": ["no vector", "partners us
 
 
 def made() -> lw.Pairs:
-    return lw.Pairs(ROWS, spec=lw.MatchSpec(exact="age"), ledger=LEDGER, dropped=DROPPED, offered={"f": 3, "m": 5}, note="Only 2")
+    return lw.Pairs(
+        ROWS, spec=lw.MatchSpec(exact="age"), ledger=LEDGER, dropped=DROPPED, offered={"f": 3, "m": 5}, note="Only 2"
+    )
 
 
 def test_pairs_remember_how_they_were_made(tmp_path):

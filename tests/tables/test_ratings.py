@@ -7,7 +7,9 @@ from invariants import check_ratings
 import likewise as lw
 from likewise.errors import TableError
 
-ROWS = pd.DataFrame({"unit": ["1", "1"], "rater": ["dlib", "anna"], "question": ["distance", "same"], "value": [0.4, None]})
+ROWS = pd.DataFrame(
+    {"unit": ["1", "1"], "rater": ["dlib", "anna"], "question": ["distance", "same"], "value": [0.4, None]}
+)
 
 
 def test_a_model_and_a_person_are_both_raters(tmp_path):

@@ -83,7 +83,11 @@ def test_the_truth_is_a_table_like_any_other():
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"identities": 3}, "at least 8"), ({"confounding": 3.0}, "lies in 0 to 1"), ({"people_effect": -0.9}, "chances lie in 0 to 1")],
+    [
+        ({"identities": 3}, "at least 8"),
+        ({"confounding": 3.0}, "lies in 0 to 1"),
+        ({"people_effect": -0.9}, "chances lie in 0 to 1"),
+    ],
 )
 def test_an_impossible_world_is_refused(options, says):
     with pytest.raises(SpecError, match=says):

@@ -1,85 +1,159 @@
-"""Greedy matching, closest pair first, exact and without an n x n matrix.
+"""Greedy matching, exact and without an n x n matrix.
 
-Every focal image keeps a short list of its nearest admissible partners; a heap holds each one's best. A row whose
-list is used up is asked again over what is still alive. The pairs, and their order, are those of "take the
-smallest admissible distance of all, remove, repeat"; ties go to the smaller focal key, then the smaller reference
-key. Each distance is summed on its own (scipy's cdist, float64), so the block size cannot change it.
+Every focal image keeps a short list of its nearest admissible partners, with lower bounds of their distances. A heap
+holds each row's smallest value. What comes to the top as a bound is measured exactly and goes back; what comes to the
+top as a distance is taken. A row whose list is used up is asked again, together with others near the top, over what
+is still alive. The pairs, and their order, are those of "take the smallest admissible distance of all, remove,
+repeat"; ties go to the smaller focal key, then the smaller reference key.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
-from likewise.design.rules import Rules
+from likewise.design.points import Index
+from likewise.design.scan import LIST, Nearest, Scan
 from likewise.engine import Progress
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-_LIST = 16  # partners remembered a row; a matter of speed alone
+Taken = tuple[float, int, int]
+"""Distance, focal row, reference column."""
+Entry = tuple[float, bool, int, int]
+"""A row's smallest value, whether it is a distance (and no bound), the row, and the column or -1."""
+_TOGETHER = 256  # rows asked again in one go
 
 
 @dataclass
 class Greedy:
-    """One run over focal ``x [n, p]`` and reference ``y [m, p]``, rows sorted by key."""
+    """One run. Rows and columns are sorted by key."""
 
-    x: Floats
-    y: Floats
-    rules: Rules
+    scan: Scan
     own: Codes
     """For each focal image, the code of what may not recur (its identity, or itself)."""
     other: Codes
-    """The same for each reference image; the codes of one identity are equal on both sides."""
-    used: set[int] = field(default_factory=set)
-    admitted_focal: npt.NDArray[np.bool_] = field(init=False)
-    admitted_reference: npt.NDArray[np.bool_] = field(init=False)
+    """The same for each reference image."""
+    accepts: Callable[[int, int], bool]
+    """The last word on a pair that is about to be taken (references)."""
+    used: npt.NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._alive = np.arange(len(self.y), dtype=np.intp)
-        self._lists: list[list[tuple[float, int]]] = []
-        self.admitted_focal = np.zeros(len(self.x), dtype=bool)
-        self.admitted_reference = np.zeros(len(self.y), dtype=bool)
+        self.used = np.zeros(int(max(self.own.max(), self.other.max())) + 1, dtype=bool)
+        self._served = np.zeros(len(self.own), dtype=np.int64)
+        self._round = 0
+        self._lists: list[Nearest] = []
+        self._asked: dict[int, int] = {}
+        self._refused: dict[int, list[int]] = {}
+        self._upcoming: Callable[[], Iterator[int]] = lambda: iter(())
 
-    def pairs(self, most: int | None, progress: Progress) -> list[tuple[float, int, int]]:
-        """Return (distance, focal row, reference row) in the order they were taken."""
-        for row in range(len(self.x)):
-            self._lists.append(self._nearest(row))
-            progress.advance(1)
-        heap = [(*partners[0][:1], row, partners[0][1]) for row, partners in enumerate(self._lists) if partners]
-        heapq.heapify(heap)
-        taken: list[tuple[float, int, int]] = []
-        while heap and (most is None or len(taken) < most):
-            distance, row, column = heapq.heappop(heap)
-            if self.own[row] in self.used:
-                continue
-            if self.other[column] in self.used:
-                self._push_next(heap, row)
-                continue
-            taken.append((distance, row, column))
-            self.used |= {int(self.own[row]), int(self.other[column])}
+    def pairs(
+        self, *, ratio: int = 1, most: int | None = None, order: Index | None = None, progress: Progress
+    ) -> list[Taken]:
+        """Return what is taken, in that order: closest first, or each row of ``order`` in its turn."""
+        self._lists = self.scan.lists(progress)
+        taken: list[Taken] = []
+        for self._round in range(ratio):
+            taking = self._closest() if order is None else self._in_turn(order)
+            taken += islice(taking, None if most is None else most - len(taken))
         return taken
 
-    def _push_next(self, heap: list[tuple[float, int, int]], row: int) -> None:
-        partners = [entry for entry in self._lists[row] if self.other[entry[1]] not in self.used]
-        if not partners:
-            self._alive = self._alive[[self.other[column] not in self.used for column in self._alive]]
-            partners = self._nearest(row)
-        self._lists[row] = partners
-        if partners:
-            heapq.heappush(heap, (partners[0][0], row, partners[0][1]))
+    def _open(self, row: int) -> bool:
+        """Whether the row may still choose in this round; later rounds are for those who had all earlier ones."""
+        return bool(self._served[row] == self._round and (self._round or not self.used[self.own[row]]))
 
-    def _nearest(self, row: int) -> list[tuple[float, int]]:
-        columns = self._alive[self.rules.admits(row, self._alive)]
-        if len(columns) == 0:
-            return []
-        distances = cdist(self.x[row : row + 1], self.y[columns])[0]
-        near = distances <= self.rules.farthest
-        columns, distances = columns[near], distances[near]
-        self.admitted_focal[row] |= len(columns) > 0
-        self.admitted_reference[columns] = True
-        order = np.lexsort((columns, distances))[:_LIST]
-        return [(float(distances[k]), int(columns[k])) for k in order]
+    def _closest(self) -> Iterator[Taken]:
+        rows = [row for row in range(len(self._lists)) if self._open(row)]
+        heap = [(self._bound(self._lists[row]), False, row, -1) for row in rows]
+        heapq.heapify(heap)
+        self._upcoming = lambda: (entry[2] for entry in heapq.nsmallest(2 * _TOGETHER, heap))
+        while heap:
+            distance, settled, row, column = heapq.heappop(heap)
+            if not self._open(row):
+                continue
+            if settled and not self.used[self.other[column]]:
+                yield self._take(distance, row, column)
+                continue
+            best = self._best(row)
+            if best is not None:
+                heapq.heappush(heap, (best[0], True, row, best[1]))
+
+    def _in_turn(self, order: Index) -> Iterator[Taken]:
+        waiting = deque(order.tolist())
+        self._upcoming = lambda: islice(waiting, 2 * _TOGETHER)
+        while waiting:
+            row = waiting.popleft()
+            best = self._best(row) if self._open(row) else None
+            if best is not None:
+                yield self._take(best[0], row, best[1])
+
+    def _take(self, distance: float, row: int, column: int) -> Taken:
+        self.used[self.own[row]] = self.used[self.other[column]] = True
+        self._served[row] += 1
+        return distance, row, column
+
+    @staticmethod
+    def _bound(nearest: Nearest) -> float:
+        return min(float(nearest.values.min()) if len(nearest.values) else np.inf, nearest.rest)
+
+    def _best(self, row: int) -> tuple[float, int] | None:
+        """Return the row's nearest partner that is alive and accepted, measured exactly."""
+        while True:
+            nearest = self._lists[row]
+            nearest.keep(~self.used[self.other[nearest.columns]])
+            best = self._measured_best(row, nearest)
+            if nearest.rest < np.inf and (best is None or nearest.rest <= best[0]):
+                self._ask_again(row)
+            elif best is None or self.accepts(row, best[1]):
+                return best
+            else:
+                self._refused.setdefault(row, []).append(best[1])
+                nearest.keep(nearest.columns != best[1])
+
+    def _measured_best(self, row: int, nearest: Nearest) -> tuple[float, int] | None:
+        """Measure candidates until none that is only bounded could be nearer than the nearest measured one."""
+        while len(nearest.columns):
+            measured = np.flatnonzero(nearest.known)
+            limit = nearest.values[measured].min() if len(measured) else np.inf
+            open_ = np.flatnonzero(~nearest.known & (nearest.values <= limit))
+            if len(open_) == 0:
+                if not np.isfinite(limit):
+                    return None
+                ties = nearest.columns[measured[nearest.values[measured] == limit]]
+                return float(limit), int(ties.min())
+            if len(measured) == 0:
+                open_ = open_[np.argmin(nearest.values[open_])][None]
+            distances = self.scan.metric.exact(row, nearest.columns[open_])
+            nearest.values[open_] = np.where(distances <= self.scan.farthest, distances, np.inf)
+            nearest.known[open_] = True
+        return None
+
+    def _ask_again(self, row: int) -> None:
+        """Look for the nearest over what is alive, for this row and for others that will need it soon.
+
+        A row whose list was too short to tell (near-ties, duplicates) gets one twice as long.
+        """
+        if not self._used_up(row):
+            self._asked[row] = 2 * self._asked.get(row, LIST)
+        others = (other for other in self._upcoming() if other != row and self._used_up(other))
+        rows = np.array(sorted({row, *islice(others, _TOGETHER - 1)}), dtype=np.intp)
+        alive = np.flatnonzero(~self.used[self.other])
+        most = max(self._asked.get(index, LIST) + len(self._refused.get(index, ())) for index in rows.tolist())
+        for index, nearest in zip(rows.tolist(), self._nearest(rows, alive, most), strict=True):
+            self._lists[index] = nearest
+
+    def _nearest(self, rows: Index, alive: Index, most: int) -> Iterable[Nearest]:
+        for nearest, row in zip(self.scan.nearest(rows, alive, most), rows.tolist(), strict=True):
+            refused = self._refused.get(row)
+            if refused:
+                nearest.keep(~np.isin(nearest.columns, refused))
+            yield nearest
+
+    def _used_up(self, row: int) -> bool:
+        nearest = self._lists[row]
+        return bool(nearest.rest < np.inf and self._open(row) and self.used[self.other[nearest.columns]].all())

@@ -2,101 +2,211 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable, Container
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.design.greedy import Greedy
-from likewise.design.rules import ledger, rules
-from likewise.design.sides import Offer, offer
+from likewise.design.greedy import Codes, Greedy, Taken
+from likewise.design.metric import Euclid, Given, Metric, Table
+from likewise.design.optimal import Optimal
+from likewise.design.outcome import Search, outcome
+from likewise.design.points import Index, Points, points
+from likewise.design.references import Difficulty, References, references
+from likewise.design.rules import Within, near_name, rules
+from likewise.design.scan import Scan, usable_threads
+from likewise.design.scored import Scored, Scores, scored_by
+from likewise.design.scoreline import Scoreline
+from likewise.design.sides import Offer, check_keys, offer
 from likewise.engine import Progress, Silent
+from likewise.errors import SpecError, VectorError
 from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors
+
+MEMORY = 2**30
+Accepts = Callable[[int, int], bool]
 
 
 def match(
     faces: Faces,
-    vectors: Vectors,
+    vectors: Vectors | None,
     contrast: Contrast,
     spec: MatchSpec | None = None,
     *,
+    within: Within = (),
+    difficulty: Difficulty | None = None,
+    distances: Given | None = None,
+    scores: Scores | None = None,
+    memory: int = MEMORY,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
     """Find look-alikes across the contrast: ``a`` is focal, ``b`` reference, closest pairs first.
 
     Every rule of the spec is hard. What could not be matched is counted by reason in ``dropped``.
+
+    ``within`` limits second distances: ``[(recogniser_vectors, 0.6)]`` asks for less than 0.6 between the two.
+    ``difficulty`` is what references are chosen by: Pairs of images of one identity with a distance, or Vectors.
+    ``distances`` are given ones for ``distance="given"``: a frame (focal rows, reference columns; empty forbids), or a
+    function of two lists of images. ``scores`` are given ones for ``method="propensity"``, on the spec's scale.
+    ``memory`` bounds what the search takes beside the vectors; neither it nor ``threads`` changes the result.
     """
     spec = spec or MatchSpec()
-    offered = offer(faces, vectors, contrast, spec)
-    own, other = _codes(faces, offered, spec)
-    search = Greedy(
-        x=_points(vectors, offered.focal, spec),
-        y=_points(vectors, offered.reference, spec),
-        rules=rules(faces, contrast, spec, offered.focal, offered.reference),
-        own=own,
-        other=other,
+    _check_data(vectors, spec, distances, scores)
+    given = _Given(faces, vectors, contrast, spec, within, distances, memory, threads or usable_threads())
+    found = references(faces, difficulty, spec)
+    scored = scored_by(faces, vectors, contrast, spec, scores) if spec.method == "propensity" else None
+    offered = offer(faces, contrast, spec, given.needed(found, scored))
+    if not offered.focal or not offered.reference:
+        _check_sides(offered, found, contrast)
+        search = Search.nothing(offered)
+    else:
+        search = _search(given, offered, found, scored, progress or Silent())
+    return outcome(search, offered, faces, contrast, spec, within, found, scored)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Everything that a matching was asked with."""
+
+    faces: Faces
+    vectors: Vectors | None
+    contrast: Contrast
+    spec: MatchSpec
+    within: Within
+    distances: Given | None
+    memory: int
+    threads: int
+
+    def needed(self, found: References | None, scored: Scored | None) -> list[tuple[str, Container[str]]]:
+        """Say what an image must have to be offered at all, and how its lack is called."""
+        needed: list[tuple[str, Container[str]]] = []
+        if self.vectors is not None:
+            check_keys(self.faces, self.vectors)
+            needed.append(("no vector", self.vectors))
+        if scored is not None:
+            needed.append(("no score", set(scored.scores.index)))
+        for second, limit in self.within:
+            if not limit > 0:
+                raise SpecError("a limit on a second distance is above 0", got=f"{limit!r} for {second.source}")
+            check_keys(self.faces, second)
+            needed.append((f"no vector for {near_name(second, limit)}", second))
+        if found is not None:
+            needed.append(("no valid reference", {image for image in self.faces.images if found.has(image)}))
+        return needed
+
+    def metric(self, focal: list[str], reference: list[str], scored: Scored | None) -> Metric:
+        """Return the distance between the two sides."""
+        if scored is not None:
+            return Euclid(_as_points(scored.scores, focal), _as_points(scored.scores, reference))
+        if self.distances is not None:
+            return Table(focal, reference, self.distances)
+        assert self.vectors is not None
+        return Euclid(*points(self.vectors, focal, reference, self.spec), keep=self.memory * 3 // 4)
+
+
+def _check_data(vectors: Vectors | None, spec: MatchSpec, distances: Given | None, scores: Scores | None) -> None:
+    """Data and spec belong together: what is asked for is there, and nothing is given in vain."""
+    if (spec.distance == "given") != (distances is not None):
+        fix = "Use both or neither."
+        raise SpecError("distance = 'given' goes with distances=, and only with it", got=spec.distance, fix=fix)
+    if scores is not None and spec.method != "propensity":
+        raise SpecError("scores= go with method = 'propensity'", got=spec.method, fix="Leave them out.")
+    if vectors is None and distances is None and scores is None:
+        raise VectorError("matching needs vectors, given distances or given scores", got="none of them")
+
+
+def _check_sides(offered: Offer, found: References | None, contrast: Contrast) -> None:
+    """A side without anybody is an error, unless it was the references that left nobody: that is a result."""
+    if found is not None and any(reason == "no valid reference" for _, reason, _ in offered.gone):
+        return
+    empty = contrast.focal if not offered.focal else contrast.reference
+    reasons = "; ".join(f"{reason} ({side}): {count}" for side, reason, count in offered.gone)
+    raise VectorError(
+        f"both sides have images with vectors, each identity on one side; {empty!r} has none", got=reasons
     )
-    taken = search.pairs(spec.max_pairs, progress or Silent())
-    frame = pd.DataFrame(
-        {
-            "pair": [f"p{rank:05d}" for rank in range(1, len(taken) + 1)],
-            "a": [offered.focal[row] for _, row, _ in taken],
-            "b": [offered.reference[column] for _, _, column in taken],
-            "distance": [distance for distance, _, _ in taken],
-        }
-    ).astype({"pair": "str", "a": "str", "b": "str", "distance": "float64"})
-    return Pairs(
-        frame,
-        spec=spec,
-        ledger=ledger(frame, faces, contrast, spec),
-        dropped=_dropped(offered, search, taken, contrast, spec),
-        offered=offered.offered,
-        note=_note(len(taken), spec),
+
+
+def _as_points(scores: pd.Series, images: list[str]) -> Points:
+    return Points(scores.loc[images].to_numpy(dtype=np.float64)[:, None], np.arange(len(images), dtype=np.intp))
+
+
+def _search(
+    given: _Given, offered: Offer, found: References | None, scored: Scored | None, progress: Progress
+) -> Search:
+    """Run the search; when images choose one by one, those of the smaller group do."""
+    spec = given.spec
+    flipped = (
+        spec.order in ("key", "random", "largest", "smallest")
+        and spec.ratio == 1
+        and len(offered.reference) < len(offered.focal)
     )
+    lists = (offered.reference, offered.focal) if flipped else (offered.focal, offered.reference)
+    own, other = _codes(given.faces, *lists, spec)
+    order = _order(lists[0], spec, scored)
+    if scored is not None and not given.within and found is None and _only_score(spec):
+        left, right = (scored.scores.loc[images].to_numpy(dtype=np.float64) for images in lists)
+        line = Scoreline(left, right, own, other, scored.limit)
+        taken = line.pairs(most=spec.max_pairs, order=order)
+        progress.advance(len(offered.focal))
+        return Search.of(taken, own, other, line.used, line.partners(), flipped)
+    scan = Scan(
+        given.metric(*lists, scored),
+        rules(given.faces, given.contrast, spec, *lists, given.within),
+        dict(spec.caliper).get("distance", np.inf) if scored is None else scored.limit,
+        "caliper distance" if scored is None else "caliper score",
+        given.memory,
+        given.threads,
+    )
+    accepts = _accepts(found, lists, flipped)
+    if "optimal" in (spec.method, spec.order):
+        best = Optimal(scan, own, other, accepts).pairs(most=spec.max_pairs, progress=progress)
+        return Search.of(best, own, other, _used(best, own, other), scan.partners(), flipped)
+    greedy = Greedy(scan, own, other, accepts)
+    taken = greedy.pairs(ratio=spec.ratio, most=spec.max_pairs, order=order, progress=progress)
+    return Search.of(taken, own, other, greedy.used, scan.partners(), flipped)
 
 
-def _points(vectors: Vectors, images: list[str], spec: MatchSpec) -> npt.NDArray[np.float64]:
-    values = vectors.take(images).astype(np.float64)  # [n, ..., D]
-    if spec.distance == "mean_row" and values.ndim > 2:
-        values = values.mean(axis=tuple(range(1, values.ndim - 1)))
-    return values.reshape(len(images), -1)
+def _only_score(spec: MatchSpec) -> bool:
+    columns = [name for name, _ in spec.caliper if name != "score"]
+    return spec.ratio == 1 and not spec.exact and not columns and spec.order != "optimal"
 
 
-def _codes(faces: Faces, offered: Offer, spec: MatchSpec) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _accepts(found: References | None, lists: tuple[list[str], list[str]], flipped: bool) -> Accepts:
+    if found is None:
+        return lambda row, column: True
+
+    def accepts(row: int, column: int) -> bool:
+        names = lists[0][row], lists[1][column]
+        return found.choose(*(names[::-1] if flipped else names)) is not None
+
+    return accepts
+
+
+def _order(images: list[str], spec: MatchSpec, scored: Scored | None) -> Index | None:
+    """Return in which order rows choose; nothing means the closest pair of all goes first."""
+    if spec.order in ("closest", "optimal"):
+        return None
+    keys = np.arange(len(images), dtype=np.intp)
+    if spec.order == "random":
+        return np.random.default_rng(spec.seed).permutation(keys)
+    if spec.order == "key" or scored is None:
+        return keys
+    values = scored.scores.loc[images].to_numpy(dtype=np.float64)
+    return np.lexsort((keys, -values if spec.order == "largest" else values))
+
+
+def _used(taken: list[Taken], own: Codes, other: Codes) -> npt.NDArray[np.bool_]:
+    used = np.zeros(int(max(own.max(), other.max())) + 1, dtype=bool)
+    used[own[[row for _, row, _ in taken]]] = True
+    used[other[[column for _, _, column in taken]]] = True
+    return used
+
+
+def _codes(faces: Faces, first: list[str], second: list[str], spec: MatchSpec) -> tuple[Codes, Codes]:
     """Number what may not recur: identities over both sides, or else every image on its own."""
-    images = offered.focal + offered.reference
+    images = first + second
     names = faces.identities.loc[images] if "identity" in spec.antiexact else pd.Series(images)
     codes = pd.factorize(names)[0].astype(np.int64)
-    return codes[: len(offered.focal)], codes[len(offered.focal) :]
-
-
-def _dropped(
-    offered: Offer, search: Greedy, taken: list[tuple[float, int, int]], contrast: Contrast, spec: MatchSpec
-) -> pd.DataFrame:
-    full = spec.max_pairs is not None and len(taken) >= spec.max_pairs
-    matched = {1: {row for _, row, _ in taken}, -1: {column for _, _, column in taken}}
-    sides = (
-        (1, str(contrast.focal), search.own, search.admitted_focal),
-        (-1, str(contrast.reference), search.other, search.admitted_reference),
-    )
-    rows = list(offered.gone)
-    for sign, name, codes, admitted in sides:
-        reasons: Counter[str] = Counter()
-        for index in set(range(len(codes))) - matched[sign]:
-            if int(codes[index]) in search.used:
-                reasons["identity already matched"] += 1
-            elif not admitted[index]:
-                reasons["no admissible partner"] += 1
-            else:
-                reasons["beyond max_pairs" if full else "partners used up"] += 1
-        rows += [(name, reason, count) for reason, count in sorted(reasons.items())]
-    return pd.DataFrame(rows, columns=["side", "reason", "images"])
-
-
-def _note(found: int, spec: MatchSpec) -> str:
-    if found == 0:
-        return "No pair keeps all the rules"
-    if spec.max_pairs is not None and found < spec.max_pairs:
-        return f"Only {found} of the {spec.max_pairs} pairs asked for could be had"
-    return ""
+    return codes[: len(first)], codes[len(first) :]

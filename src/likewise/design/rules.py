@@ -5,81 +5,157 @@ The ledger is computed from the tables by itself, not from the masks, so that a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from likewise.design.metric import Euclid
+from likewise.design.points import Floats, Index, points
 from likewise.errors import SpecError, nearest
-from likewise.tables import Contrast, Faces, MatchSpec
+from likewise.tables import Contrast, Faces, MatchSpec, Vectors
 
 Mask = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+Within = Sequence[tuple[Vectors, float]]
+
+
+class Rule(Protocol):
+    """A rule on pairs: which of these reference images may go with which of these focal images."""
+
+    @property
+    def name(self) -> str:
+        """How ledgers and counts call it."""
+
+    def mask(self, rows: Index, columns: Index) -> Mask:
+        """Return ``[b, m]``: whether the pair keeps the rule."""
 
 
 @dataclass(frozen=True)
-class Rules:
-    """Which reference images a focal image may be paired with, by the labelled covariates."""
+class Exact:
+    """Both have the same level; an empty cell (-1) agrees with nobody."""
 
-    exact: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
-    calipers: list[tuple[Floats, Floats, float]]
-    farthest: float
+    name: str
+    focal: npt.NDArray[np.int64]
+    reference: npt.NDArray[np.int64]
 
-    def admits(self, row: int, columns: npt.NDArray[np.intp]) -> Mask:
-        """Return for focal image ``row`` which of these reference images keep every rule on covariates."""
-        mask = np.ones(len(columns), dtype=bool)
-        for focal, reference in self.exact:
-            mask &= (reference[columns] == focal[row]) & (focal[row] >= 0)
-        for left, right, width in self.calipers:
-            mask &= np.abs(right[columns] - left[row]) <= width  # NaN keeps no caliper
-        return mask
+    def mask(self, rows: Index, columns: Index) -> Mask:
+        """Return which pairs agree."""
+        left = self.focal[rows][:, None]
+        same: Mask = (left == self.reference[columns][None, :]) & (left >= 0)
+        return same
 
 
-def rules(faces: Faces, contrast: Contrast, spec: MatchSpec, focal: list[str], reference: list[str]) -> Rules:
-    """Prepare the spec's rules for these two lists of images."""
-    exact: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+@dataclass(frozen=True)
+class Caliper:
+    """The two differ by at most ``limit``; an empty cell keeps no caliper."""
+
+    name: str
+    focal: Floats
+    reference: Floats
+    limit: float
+
+    def mask(self, rows: Index, columns: Index) -> Mask:
+        """Return which pairs are near enough."""
+        return np.abs(self.focal[rows][:, None] - self.reference[columns][None, :]) <= self.limit
+
+
+@dataclass(frozen=True)
+class Near:
+    """A second distance lies below ``limit`` (the recogniser rule): bounds first, exact sums inside their band."""
+
+    name: str
+    metric: Euclid
+    limit: float
+
+    def mask(self, rows: Index, columns: Index) -> Mask:
+        """Return which pairs are nearer than the limit."""
+        low, left, right = self.metric.squared(rows, columns, np.float32)
+        limit = self.limit**2
+        keep: Mask = low < limit * (1 + 1e-12)
+        at = np.nonzero(keep)
+        sure = low[at] + left[at[0]] + right[at[1]] < limit * (1 - 1e-12)
+        for row, open_ in by_row(at[0][~sure], at[1][~sure]):
+            keep[row, open_] = self.metric.exact(int(rows[row]), columns[open_]) < self.limit
+        return keep
+
+
+def rules(
+    faces: Faces, contrast: Contrast, spec: MatchSpec, focal: list[str], reference: list[str], within: Within = ()
+) -> list[Rule]:
+    """Prepare the spec's rules for these two lists of images, the cheap ones first."""
+    found: list[Rule] = []
     for name in spec.exact:
         column = _column(faces, name, "exact")
         codes = pd.Series(pd.factorize(column)[0].astype(np.int64), index=column.index)  # an empty cell is -1
-        exact.append((np.asarray(codes.loc[focal]), np.asarray(codes.loc[reference])))
-    calipers = []
+        found.append(Exact(f"exact {name}", np.asarray(codes.loc[focal]), np.asarray(codes.loc[reference])))
     for name, width in spec.caliper:
-        if name != "distance":
+        if name not in ("distance", "score"):
             column = _numbers(faces, name)
-            unit = spread(column, contrast.side(faces)) if spec.caliper_in_sd else 1.0
-            calipers.append((column.loc[focal].to_numpy(), column.loc[reference].to_numpy(), width * unit))
-    return Rules(exact, calipers, dict(spec.caliper).get("distance", np.inf))
+            limit = width * _unit(column, faces, contrast, spec)
+            left, right = column.loc[focal].to_numpy(), column.loc[reference].to_numpy()
+            found.append(Caliper(f"caliper {name}", left, right, limit))
+    for vectors, limit in within:
+        found.append(Near(near_name(vectors, limit), Euclid(*points(vectors, focal, reference), keep=2**28), limit))
+    return found
 
 
-def ledger(frame: pd.DataFrame, faces: Faces, contrast: Contrast, spec: MatchSpec) -> pd.DataFrame:
+def by_row(rows: Index, columns: Index) -> Iterator[tuple[int, Index]]:
+    """Yield each row with its columns, from two lists of which the first is sorted."""
+    names, starts = np.unique(rows, return_index=True)
+    yield from zip(names.tolist(), np.split(columns, starts[1:]), strict=False)
+
+
+def near_name(vectors: Vectors, limit: float) -> str:
+    """Say a second distance's rule as ledgers and counts name it."""
+    return f"{vectors.source} < {limit:g}"
+
+
+def ledger(frame: pd.DataFrame, faces: Faces, contrast: Contrast, spec: MatchSpec, within: Within = ()) -> pd.DataFrame:
     """Prove every rule for every pair, from the tables alone."""
-    side, identity = contrast.side(faces), faces.identities
+    side = contrast.side(faces)
     a, b = frame["a"], frame["b"]
     proof = {"contrast": (side.loc[a].to_numpy() == 1) & (side.loc[b].to_numpy() == -1)}
     if "identity" in spec.antiexact:
-        seen = pd.concat([identity.loc[a], identity.loc[b]]).value_counts()
-        proof["antiexact identity"] = (seen.loc[identity.loc[a]].to_numpy() == 1) & (
-            seen.loc[identity.loc[b]].to_numpy() == 1
-        )
+        proof["antiexact identity"] = _once(frame, faces.identities)
     for name in spec.exact:
         column = faces.attribute(name)
         proof[f"exact {name}"] = column.loc[a].to_numpy() == column.loc[b].to_numpy()
     for name, width in spec.caliper:
         if name == "distance":
             proof["caliper distance"] = frame["distance"].to_numpy() <= width
-            continue
-        column = _numbers(faces, name)
-        unit = spread(column, side) if spec.caliper_in_sd else 1.0
-        apart = np.abs(column.loc[a].to_numpy() - column.loc[b].to_numpy())
-        proof[f"caliper {name}"] = apart <= width * unit
+        elif name != "score":
+            column = _numbers(faces, name)
+            apart = np.abs(column.loc[a].to_numpy() - column.loc[b].to_numpy())
+            proof[f"caliper {name}"] = apart <= width * _unit(column, faces, contrast, spec)
+    for vectors, limit in within:
+        apart = vectors.take(a.tolist()).astype(np.float64) - vectors.take(b.tolist())
+        squares = (apart**2).reshape(len(a), int(np.prod(apart.shape[1:])))
+        proof[near_name(vectors, limit)] = np.sqrt(squares.sum(axis=1)) < limit
     return pd.DataFrame(proof, index=frame.index)
+
+
+def _once(frame: pd.DataFrame, identity: pd.Series) -> Mask:
+    """Whether both people of a row occur nowhere else: a focal image may recur only in its own set."""
+    whose = {side: identity.loc[frame[side]].to_numpy() for side in ("a", "b")}
+    focal = pd.DataFrame({"who": whose["a"], "image": frame["a"].to_numpy()}).groupby("who")["image"].nunique()
+    seen = pd.Series(whose["b"]).value_counts()
+    alone: Mask = (focal.loc[whose["a"]].to_numpy() == 1) & (seen.loc[whose["b"]].to_numpy() == 1)
+    crossed: Mask = np.isin(whose["a"], whose["b"]) | np.isin(whose["b"], whose["a"])
+    once: Mask = alone & ~crossed
+    return once
 
 
 def spread(column: pd.Series, side: pd.Series) -> float:
     """Return the standard deviation within the groups, pooled: the ruler that matching itself cannot bend."""
     within = [column[side == sign].var(ddof=1) for sign in (1, -1)]
     return float(np.sqrt(np.mean(within)))
+
+
+def _unit(column: pd.Series, faces: Faces, contrast: Contrast, spec: MatchSpec) -> float:
+    return spread(column, contrast.side(faces)) if spec.caliper_in_sd else 1.0
 
 
 def _column(faces: Faces, name: str, option: str) -> pd.Series:

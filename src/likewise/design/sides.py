@@ -1,9 +1,11 @@
-"""Who is offered for matching: the two sides of a contrast, less those who cannot take part."""
+"""The two sides of a matching: who is offered, and who leaves before it begins."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from likewise.errors import TableError, VectorError, some
@@ -21,21 +23,22 @@ class Offer:
     """(side, reason, images)"""
 
 
-def offer(faces: Faces, vectors: Vectors, contrast: Contrast, spec: MatchSpec) -> Offer:
-    """Split the faces by the contrast; identities on both sides are treated as the spec says."""
-    _check_keys(faces, vectors)
+def offer(faces: Faces, contrast: Contrast, spec: MatchSpec, needed: list[tuple[str, Container[str]]]) -> Offer:
+    """Split the faces by the contrast. ``needed`` names what every image must be in, e.g. ("no vector", vectors).
+
+    Identities on both sides are treated as the spec says.
+    """
     side = contrast.side(faces)
     side = side[side != 0]
     names = {1: str(contrast.focal), -1: str(contrast.reference)}
     reasons = pd.Series("", index=side.index)
-    reasons[[image not in vectors for image in side.index]] = "no vector"
+    for reason, there in needed:
+        missing = np.array([image not in there for image in side.index], dtype=bool)
+        reasons[missing & (reasons == "")] = reason
     reasons[_on_the_wrong_side(side, faces, spec).to_numpy() & (reasons == "")] = "identity on both sides"
     counts = pd.DataFrame({"side": side.map(names), "reason": reasons})
     gone = counts[counts["reason"] != ""].groupby(["side", "reason"]).size().reset_index(name="images")
     stay = side[reasons == ""]
-    for sign, name in names.items():
-        if not (stay == sign).any():
-            raise VectorError(f"both sides have images with vectors, each identity on one side; {name!r} has none")
     return Offer(
         focal=sorted(stay.index[stay == 1]),
         reference=sorted(stay.index[stay == -1]),
@@ -44,7 +47,8 @@ def offer(faces: Faces, vectors: Vectors, contrast: Contrast, spec: MatchSpec) -
     )
 
 
-def _check_keys(faces: Faces, vectors: Vectors) -> None:
+def check_keys(faces: Faces, vectors: Vectors) -> None:
+    """Vectors are those of images of these faces."""
     strange = sorted(set(vectors.images) - set(faces.images))
     if strange:
         fix = "Vectors are aligned by image key; take those of this table's images."

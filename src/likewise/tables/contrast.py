@@ -43,12 +43,12 @@ class Contrast:
         if self.column not in faces.attributes:
             fix = f"{nearest(self.column, faces.attributes)} The attributes are {some(faces.attributes, 8)}."
             raise ContrastError(f"the contrast's column {self.column!r} is in the table", fix=fix.strip())
-        written = frame[self.column].map(_written, na_action="ignore")
+        levels_written = frame[self.column].map(written, na_action="ignore")
         side = pd.Series(0, index=pd.Index(frame["image"], name="image"), name="side")
         for level, sign in ((self.focal, 1), (self.reference, -1)):
-            hit = (written == _written(level)).to_numpy()
+            hit = (levels_written == written(level)).to_numpy()
             if not hit.any():
-                levels = sorted(written.dropna().unique())
+                levels = sorted(levels_written.dropna().unique())
                 fix = f"{nearest(str(level), levels)} The levels are {some(levels, 8)}."
                 raise ContrastError(
                     f"both levels occur in {self.column!r}", got=f"none that is {level!r}", fix=fix.strip()
@@ -57,5 +57,6 @@ class Contrast:
         return side
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
+    """Write a level the way tables and plans both do: True, 1 and 1.0 are ``1``."""
     return str(int(value)) if isinstance(value, bool | float) and value == int(value) else str(value)

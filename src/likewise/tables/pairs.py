@@ -13,7 +13,11 @@ from likewise.tables.faces import Faces
 from likewise.tables.spec import MatchSpec
 from likewise.tables.table import Table
 
-COLUMNS = ("pair", "a", "b", "ref_a", "ref_b", "distance", "stratum", "set", "same")
+COLUMNS = (
+    "pair", "a", "b", "ref_a", "ref_b", "distance", "stratum", "set", "same",
+    "score_a", "score_b", "difficulty_a", "difficulty_b",
+)  # fmt: skip
+_NUMBERS = ("distance", "score_a", "score_b", "difficulty_a", "difficulty_b")
 DROPPED = ("side", "reason", "images")
 _LEDGER = "holds: "  # how a ledger column is called in a file
 
@@ -54,13 +58,12 @@ class Pairs(Table):
         need_columns(frame, ["pair", "a", "b"], "Pairs")
         unknown = [name for name in frame.columns if name not in COLUMNS]
         if unknown:
-            raise TableError(f"Pairs has the columns {some(COLUMNS, 9)}", got=some(unknown))
+            raise TableError(f"Pairs has the columns {some(COLUMNS, 13)}", got=some(unknown))
         for name in set(self.text_columns) & set(frame.columns):
             frame[name] = as_keys(frame[name])
         need_values(frame, ["pair", "a", "b"], "pair", "Pairs")
         need_unique(frame, ["pair"], "Pairs")
-        if "distance" in frame.columns:
-            need_numbers(frame, ["distance"], "Pairs")
+        need_numbers(frame, [name for name in _NUMBERS if name in frame.columns], "Pairs")
         for left, right in (("a", "b"), ("a", "ref_a"), ("b", "ref_b")):
             if right in frame.columns and (frame[left] == frame[right]).any():
                 culprits = some(frame.loc[frame[left] == frame[right], "pair"])
@@ -78,10 +81,19 @@ class Pairs(Table):
         return rules
 
     def _check_sums(self) -> None:
-        for side, count in self.offered.items():
+        """Count images, not rows: an image may be in several. Sides are ``a``, then ``b``; 'all' is both."""
+        a, b = set(self._frame["a"]), set(self._frame["b"])
+        if list(self.offered) == ["all"] or len(self.offered) > 2:
+            self._check_sum("all", sum(self.offered.values()), len(a | b), int(self._dropped["images"].sum()))
+            return
+        for (side, count), images in zip(self.offered.items(), (a, b), strict=False):
             gone = int(self._dropped.loc[self._dropped["side"] == side, "images"].sum())
-            if len(self._frame) + gone != count:
-                raise TableError("matched + dropped = offered", got=f"{len(self._frame)} + {gone} != {count} ({side})")
+            self._check_sum(side, count, len(images), gone)
+
+    @staticmethod
+    def _check_sum(side: str, offered: int, matched: int, gone: int) -> None:
+        if matched + gone != offered:
+            raise TableError("matched + dropped = offered", got=f"{matched} + {gone} != {offered} ({side})")
 
     _ledger: pd.DataFrame
     _dropped: pd.DataFrame

@@ -1,0 +1,1 @@
+"""Ratios against peers, never timed tests."""

@@ -1,0 +1,187 @@
+"""Distances between the two sides: cheap rigorous lower bounds in blocks, exact values for the few that matter.
+
+For points x, y: |x - y|^2 = |x|^2 + |y|^2 - 2 x.y. The products come from a float32 matrix product, whose error
+is at most g |x||y| with g = p u / (1 - p u), u = 2^-24, whatever the order of summation (Higham 2002, section 3.1);
+inputs rounded once add 2 u, the final sums a few u more. As 2 |x||y| <= |x|^2 + |y|^2, shrinking both squared norms
+by that factor gives a lower bound at no cost. Exact distances are sums over one pair at a time in float64, so they do
+not depend on blocks, threads or the order of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.design.points import Floats, Index, Points, Single, blocks
+from likewise.errors import SpecError, some
+
+Numbers = npt.NDArray[np.floating]
+Given = pd.DataFrame | Callable[[list[str], list[str]], npt.ArrayLike]
+_CHUNK = 2048  # reference points multiplied in one go
+_EXACT_BYTES = 2**26
+
+
+class Metric(Protocol):
+    """What a search asks of a distance. Rows are focal images, columns reference images, both by position."""
+
+    settled: bool
+    """Whether bounds are the distances themselves."""
+    shape: tuple[int, int]
+    row_bytes: int
+    """What one more focal row in a block costs, besides its bounds."""
+
+    def lower(self, rows: Index, columns: Index, dtype: type[np.floating]) -> Numbers:
+        """Return lower bounds of the distances ``[b, m]``; infinity for what may not be."""
+
+    def upper(self, rows: Index, columns: Index, lower: Numbers) -> Numbers:
+        """Return upper bounds that belong to these lower bounds."""
+
+    def exact(self, row: int, columns: Index) -> Floats:
+        """Return the distances from one focal image to these reference images."""
+
+
+@dataclass
+class Euclid:
+    """The euclidean distance between two lists of points."""
+
+    x: Points
+    y: Points
+    keep: int = 0
+    """Bytes that may be spent on keeping the reference points ready for products."""
+    settled: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.shape = (len(self.x), len(self.y))
+        self.row_bytes = 4 * self.x.width
+        self._centre = self.y.mean().astype(np.float32)
+        self._norms = [_squares(side, self._centre) for side in (self.x, self.y)]
+        self._ready: Single | None = None
+        if 4 * self.y.width * len(self.y) <= self.keep:
+            self._ready = np.empty((len(self.y), self.y.width), dtype=np.float32)
+            for index in blocks(len(self.y)):
+                self._ready[index] = self.y.single(index, self._centre)
+
+    def squared(self, rows: Index, columns: Index, dtype: type[np.floating]) -> tuple[Numbers, Floats, Floats]:
+        """Return lower bounds of the squared distances, and what each row and column adds to twice the slack."""
+        share = _slack(self.x.width, dtype)
+        norms = [side[index] for side, index in zip(self._norms, (rows, columns), strict=True)]
+        left = self._block(self.x, rows, dtype)
+        left *= dtype(-2)  # a power of two: no rounding
+        found = np.empty((len(rows), len(columns)), dtype=dtype)
+        for index in blocks(len(columns), _CHUNK):
+            np.matmul(left, self._right(columns[index], dtype).T, out=found[:, index[0] : index[-1] + 1])
+        found += (norms[0] * (1 - share)).astype(dtype)[:, None]
+        found += (norms[1] * (1 - share)).astype(dtype)[None, :]
+        return found, 2 * share * norms[0], 2 * share * norms[1]
+
+    def lower(self, rows: Index, columns: Index, dtype: type[np.floating]) -> Numbers:
+        """Return lower bounds of the distances."""
+        found, _, _ = self.squared(rows, columns, dtype)
+        np.maximum(found, 0, out=found)
+        np.sqrt(found, out=found)
+        found *= dtype(1 - 4 * np.finfo(dtype).eps)
+        return found
+
+    def upper(self, rows: Index, columns: Index, lower: Numbers) -> Numbers:
+        """Return upper bounds: twice the slack above the lower ones."""
+        share = 2 * _slack(self.x.width, lower.dtype.type)
+        wide = lower.astype(np.float64) ** 2 + share * (self._norms[0][rows][:, None] + self._norms[1][columns])
+        return np.sqrt(wide) * (1 + 1e-6)
+
+    def exact(self, row: int, columns: Index) -> Floats:
+        """Return the distances from one focal image to these reference images, each summed on its own."""
+        point = self.x.at(np.array([row]))
+        size = max(1, _EXACT_BYTES // (8 * self.y.width))
+        parts = [_lengths(self.y.at(columns[index]) - point) for index in blocks(len(columns), size)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _right(self, columns: Index, dtype: type[np.floating]) -> Numbers:
+        if self._ready is None or dtype is not np.float32:
+            return self._block(self.y, columns, dtype)
+        run = len(columns) > 0 and columns[-1] - columns[0] + 1 == len(columns)
+        return self._ready[columns[0] : columns[-1] + 1] if run else self._ready[columns]
+
+    def _block(self, side: Points, index: Index, dtype: type[np.floating]) -> Numbers:
+        return side.single(index, self._centre) if dtype is np.float32 else side.at(index) - self._centre
+
+
+@dataclass
+class Table:
+    """Distances that were given: a frame by image, or a function of two lists of images. Empty means forbidden."""
+
+    focal: Sequence[str]
+    reference: Sequence[str]
+    given: Given
+    settled: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        self.shape = (len(self.focal), len(self.reference))
+        self.row_bytes = 8
+        self._matrix: Numbers | None = None
+        if isinstance(self.given, pd.DataFrame):
+            self._matrix = _aligned(self.given, self.focal, self.reference)
+
+    def lower(self, rows: Index, columns: Index, dtype: type[np.floating]) -> Numbers:
+        """Return the given distances; what is empty is infinitely far."""
+        return self._checked(self._read(rows, columns))
+
+    def upper(self, rows: Index, columns: Index, lower: Numbers) -> Numbers:
+        """Return the given distances again: there is no doubt about them."""
+        return lower
+
+    def exact(self, row: int, columns: Index) -> Floats:
+        """Return the given distances of one focal image."""
+        found: Floats = self._checked(self._read(np.array([row]), columns))[0].astype(np.float64)
+        return found
+
+    def _read(self, rows: Index, columns: Index) -> Numbers:
+        if self._matrix is None:
+            assert callable(self.given)
+            names = [self.focal[row] for row in rows], [self.reference[column] for column in columns]
+            found = np.asarray(self.given(*names), dtype=np.float64)
+            if found.shape != (len(rows), len(columns)):
+                raise SpecError("a distance function returns [focal, reference] numbers", got=f"shape {found.shape}")
+            return found
+        whole = len(columns) == self.shape[1] and len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
+        return self._matrix[rows[0] : rows[-1] + 1].copy() if whole else self._matrix[np.ix_(rows, columns)]
+
+    def _checked(self, found: Numbers) -> Numbers:
+        if np.isnan(found).any():
+            found = np.where(np.isnan(found), np.inf, found)
+        if found.size and found.min() < 0:
+            raise SpecError("distances are at least 0", got=f"{found.min():g}")
+        return found
+
+
+def _aligned(given: pd.DataFrame, focal: Sequence[str], reference: Sequence[str]) -> Numbers:
+    for names, axis in ((focal, given.index), (reference, given.columns)):
+        missing = sorted(set(names) - set(axis))
+        if missing:
+            raise SpecError("given distances have a row for each focal and a column for each reference image",
+                            got=f"none for {some(missing)}")  # fmt: skip
+    same = list(given.index) == list(focal) and list(given.columns) == list(reference)
+    matrix = (given if same else given.loc[list(focal), list(reference)]).to_numpy()
+    if matrix.dtype.kind not in "fiu":
+        raise SpecError("given distances are numbers", got=str(matrix.dtype))
+    return matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
+
+
+def _squares(side: Points, centre: Single) -> Floats:
+    return np.concatenate([np.empty(0)] + [((side.at(index) - centre) ** 2).sum(axis=1) for index in blocks(len(side))])
+
+
+def _lengths(apart: Floats) -> Floats:
+    np.square(apart, out=apart)
+    lengths: Floats = np.sqrt(apart.sum(axis=1))
+    return lengths
+
+
+def _slack(width: int, dtype: type[np.floating]) -> float:
+    """Return the share of |x|^2 + |y|^2 by which a bound stays below; in float64 the norms err as the products do."""
+    unit = (width + 32) * float(np.finfo(dtype).eps) / (2 if dtype is np.float32 else 1)
+    return 1.0 if unit >= 0.5 else unit / (1 - unit)

@@ -1,0 +1,142 @@
+"""What a search found, as Pairs: rows, proof, and why everybody else was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.design.greedy import Codes, Taken
+from likewise.design.references import References, prove
+from likewise.design.rules import Mask, Within, ledger
+from likewise.design.scan import Partners
+from likewise.design.scored import Scored
+from likewise.design.sides import Offer
+from likewise.tables import Contrast, Faces, MatchSpec, Pairs
+
+
+@dataclass(frozen=True)
+class Side:
+    """What became of one side's images."""
+
+    codes: Codes
+    matched: Mask
+    stages: list[str]
+    partners: npt.NDArray[np.bool_]
+    """For each rule, who still had a partner after it and all earlier ones."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """The pairs that were taken (distance, focal row, reference row) and both sides' fates."""
+
+    taken: list[Taken]
+    focal: Side
+    reference: Side
+    used: Mask
+
+    @classmethod
+    def nothing(cls, offered: Offer) -> Search:
+        """Return the search that could not begin."""
+        sides = [
+            Side(np.zeros(len(images), dtype=np.int64), np.zeros(len(images), dtype=bool), ["offered partners"],
+                 np.zeros((1, len(images)), dtype=bool))
+            for images in (offered.focal, offered.reference)
+        ]  # fmt: skip
+        return cls([], sides[0], sides[1], np.zeros(1, dtype=bool))
+
+    @classmethod
+    def of(cls, taken: list[Taken], own: Codes, other: Codes, used: Mask, partners: Partners, flipped: bool) -> Search:
+        """Put a search's own terms (rows, columns) into those of the contrast."""
+        sides = []
+        rows, columns = [row for _, row, _ in taken], [column for _, _, column in taken]
+        for codes, had, at in ((own, partners.rows, rows), (other, partners.columns, columns)):
+            matched = np.zeros(len(codes), dtype=bool)
+            matched[at] = True
+            sides.append(Side(codes, matched, partners.stages, had))
+        if flipped:
+            return cls([(distance, column, row) for distance, row, column in taken], sides[1], sides[0], used)
+        return cls(taken, sides[0], sides[1], used)
+
+
+def outcome(
+    search: Search,
+    offered: Offer,
+    faces: Faces,
+    contrast: Contrast,
+    spec: MatchSpec,
+    within: Within,
+    found: References | None,
+    scored: Scored | None,
+) -> Pairs:
+    """Make Pairs with their ledger and counts."""
+    frame = _frame(search.taken, offered, spec, found, scored)
+    proof = ledger(frame, faces, contrast, spec, within)
+    for name, holds in prove(frame, faces, spec).items():
+        proof[name] = holds
+    if scored is not None and np.isfinite(scored.limit):
+        proof["caliper score"] = (frame["score_a"] - frame["score_b"]).abs().to_numpy() <= scored.limit
+    return Pairs(
+        frame,
+        spec=spec,
+        ledger=proof,
+        dropped=_dropped(search, offered, contrast, spec),
+        offered=offered.offered,
+        note=". ".join(part for part in (_shortfall(frame, spec), scored.note if scored else "") if part),
+    )
+
+
+def _frame(
+    taken: list[Taken], offered: Offer, spec: MatchSpec, found: References | None, scored: Scored | None
+) -> pd.DataFrame:
+    columns: dict[str, object] = {
+        "pair": [f"p{rank:05d}" for rank in range(1, len(taken) + 1)],
+        "a": [offered.focal[row] for _, row, _ in taken],
+        "b": [offered.reference[column] for _, _, column in taken],
+        "distance": np.array([distance for distance, _, _ in taken], dtype=np.float64),
+    }
+    frame = pd.DataFrame(columns).astype({"pair": "str", "a": "str", "b": "str"})
+    if spec.ratio > 1:
+        frame["set"] = frame["a"]
+    if scored is not None:
+        for side in ("a", "b"):
+            frame[f"score_{side}"] = scored.scores.loc[frame[side]].to_numpy(dtype=np.float64)
+    if found is not None:
+        chosen = [found.choose(a, b) for a, b in zip(frame["a"], frame["b"], strict=True)]
+        for position, name in enumerate(("ref_a", "ref_b", "difficulty_a", "difficulty_b")):
+            kind = "str" if name.startswith("ref") else "float64"
+            frame[name] = pd.Series([entry[position] for entry in chosen if entry], dtype=kind, index=frame.index)
+    return frame
+
+
+def _dropped(search: Search, offered: Offer, contrast: Contrast, spec: MatchSpec) -> pd.DataFrame:
+    rows = list(offered.gone)
+    full = spec.max_pairs is not None and len(search.taken) >= spec.max_pairs
+    left = "partners used up" if spec.difficulty_ratio is None else "partners used up or not equally difficult"
+    for name, side in ((str(contrast.focal), search.focal), (str(contrast.reference), search.reference)):
+        reasons: Counter[str] = Counter()
+        for index in np.flatnonzero(~side.matched).tolist():
+            alone = np.flatnonzero(~side.partners[:, index])
+            if search.used[side.codes[index]]:
+                reasons["identity already matched"] += 1
+            elif len(alone):
+                reasons[f"no partner keeps: {side.stages[alone[0]]}"] += 1
+            else:
+                reasons["beyond max_pairs" if full else left] += 1
+        rows += [(name, reason, count) for reason, count in sorted(reasons.items())]
+    return pd.DataFrame(rows, columns=["side", "reason", "images"])
+
+
+def _shortfall(frame: pd.DataFrame, spec: MatchSpec) -> str:
+    """Say first what was asked for and could not be had."""
+    if len(frame) == 0:
+        return "No pair keeps all the rules"
+    if spec.max_pairs is not None and len(frame) < spec.max_pairs:
+        return f"Only {len(frame)} of the {spec.max_pairs} pairs asked for could be had"
+    if spec.ratio > 1 and spec.max_pairs is None:
+        short = int((frame.groupby("set").size() < spec.ratio).sum())
+        return f"{short} of {frame['set'].nunique()} sets have fewer than {spec.ratio} references" if short else ""
+    return ""

@@ -1,0 +1,152 @@
+"""Where images lie for a distance: vectors read in blocks, and changed as the spec says.
+
+What is read for one image never depends on which other images are read with it, so that block sizes cannot change
+a distance. Vectors may be memory-mapped; only whitening and the mean row make a smaller copy of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import SpecError, VectorError
+from likewise.tables import MatchSpec, Vectors
+
+Floats = npt.NDArray[np.float64]
+Single = npt.NDArray[np.float32]
+Index = npt.NDArray[np.intp]
+_BLOCK = 2048  # images read in one go when all are passed over
+
+
+@dataclass(frozen=True)
+class Points:
+    """One point an image: ``values[rows]``, flattened, then scaled and freed of a direction if there is one."""
+
+    values: npt.NDArray[np.floating]
+    rows: Index
+    scale: Floats | None = None
+    """A factor for each number ``[p]``."""
+    direction: Floats | None = None
+    """A unit vector ``[p]`` whose share is taken out."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a point has."""
+        return int(np.prod(self.values.shape[1:]))
+
+    def at(self, index: Index) -> Floats:
+        """Return these points in float64: what distances are truly measured on."""
+        block = self._raw(index).astype(np.float64)
+        if self.scale is not None:
+            block *= self.scale
+        if self.direction is not None:
+            block -= (block * self.direction).sum(axis=1, keepdims=True) * self.direction
+        return block
+
+    def single(self, index: Index, centre: Single) -> Single:
+        """Return these points less ``centre`` in float32, each number rounded once: good enough for bounds."""
+        if self.scale is None and self.direction is None and self.values.dtype == np.float32:
+            fresh: Single = self._raw(index)  # a copy, because it is picked by index
+            fresh -= centre
+            return fresh
+        return (self.at(index) - centre).astype(np.float32)
+
+    def mean(self) -> Floats:
+        """Return the mean point."""
+        total = np.zeros(self.width)
+        for index in blocks(len(self)):
+            total += self.at(index).sum(axis=0)
+        return total / max(len(self), 1)
+
+    def _raw(self, index: Index) -> npt.NDArray[np.floating]:
+        return np.asarray(self.values[self.rows[index]]).reshape(len(index), self.width)
+
+
+def blocks(count: int, size: int = _BLOCK) -> list[Index]:
+    """Cut ``0 .. count`` into runs."""
+    return [np.arange(start, min(start + size, count), dtype=np.intp) for start in range(0, count, size)]
+
+
+def points(
+    vectors: Vectors, focal: Sequence[str], reference: Sequence[str], spec: MatchSpec | None = None
+) -> tuple[Points, Points]:
+    """Return the points of both sides as the spec's distance wants them; plain euclidean without a spec."""
+    spec = spec or MatchSpec()
+    x, y = (Points(vectors.values, vectors.rows(list(images))) for images in (focal, reference))
+    if spec.distance.endswith("mean_row") or spec.method == "propensity":
+        x, y = mean_rows(x), mean_rows(y)
+    if spec.row_weights:
+        scale = _row_scale(vectors, spec.row_weights)
+        x, y = replace(x, scale=scale), replace(y, scale=scale)
+    if spec.distance.startswith("mahalanobis"):
+        x, y = whitened(x, y)
+    if spec.remove_contrast:
+        direction = _between(x, y)
+        x, y = replace(x, direction=direction), replace(y, direction=direction)
+    return x, y
+
+
+def mean_rows(given: Points) -> Points:
+    """Return the mean over the rows of W+; a vector of one row is its own mean."""
+    parts = []
+    for index in blocks(len(given)):
+        block = given.values[given.rows[index]].astype(np.float64)  # [b, ..., D]
+        parts.append(block.mean(axis=tuple(range(1, block.ndim - 1))) if block.ndim > 2 else block)
+    values = np.concatenate(parts) if parts else np.empty((0, given.values.shape[-1]))
+    return Points(values, np.arange(len(given), dtype=np.intp))
+
+
+def whitened(x: Points, y: Points) -> tuple[Points, Points]:
+    """Return points whose euclidean distance is Mahalanobis', by the covariance *within* the groups, pooled.
+
+    The spread within is the ruler because the spread between is what the contrast itself makes. Directions in which
+    nothing varies are left out. The result is rounded to float32, which hides the last bits that a matrix product
+    owes to the number of threads.
+    """
+    freedom = len(x) + len(y) - 2
+    if x.width > freedom:
+        fix = "Use distance = 'mahalanobis_mean_row', or fewer numbers."
+        raise SpecError("whitening needs more images than numbers", got=f"{freedom + 2} and {x.width}", fix=fix)
+    values, vectors_ = np.linalg.eigh((_scatter(x) + _scatter(y)) / freedom)
+    keep = values > 1e-10 * max(values[-1], 0.0)
+    if not keep.any():
+        raise VectorError("vectors differ within the groups", got="constant ones")
+    factor = vectors_[:, keep] / np.sqrt(values[keep])
+    return _times(x, factor), _times(y, factor)
+
+
+def _scatter(given: Points) -> Floats:
+    centre = given.mean()
+    total = np.zeros((given.width, given.width))
+    for index in blocks(len(given)):
+        block = given.at(index) - centre
+        total += block.T @ block
+    return total
+
+
+def _times(given: Points, factor: Floats) -> Points:
+    parts = [(given.at(index) @ factor).astype(np.float32) for index in blocks(len(given))]
+    return Points(np.concatenate(parts), np.arange(len(given), dtype=np.intp))
+
+
+def _row_scale(vectors: Vectors, weights: tuple[float, ...]) -> Floats:
+    shape = vectors.values.shape
+    if len(shape) != 3 or shape[1] != len(weights):
+        got = f"{len(weights)} for vectors of {' x '.join(map(str, shape[1:]))}"
+        raise SpecError("row_weights has a weight for each row of W+", got=got)
+    return np.repeat(np.sqrt(np.array(weights)), shape[2])
+
+
+def _between(x: Points, y: Points) -> Floats:
+    """Return the unit vector between the groups' means. In whitened points it is Fisher's discriminant."""
+    apart = x.mean() - y.mean()
+    length = float(np.sqrt((apart**2).sum()))
+    if length == 0:
+        raise VectorError("the groups' mean vectors differ, so that their direction can be removed", got="equal means")
+    return apart / length

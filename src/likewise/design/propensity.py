@@ -1,0 +1,155 @@
+"""Propensity scores: how a logistic regression on the mean latent would bet on an image's side.
+
+Scores are cross-fitted by default: an identity's score comes from a model that has not seen it, because a model that
+has seen it separates the groups better than they are apart. Numbers are standardised, the penalty is scikit-learn's
+default (L2, C = 1), and the fit runs to convergence, so that scores do not depend on rows' order. They are rounded to
+nine decimals, below which the number of threads could show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from likewise.design.points import Floats, Points, mean_rows
+from likewise.errors import SpecError, VectorError, some
+from likewise.tables import Contrast, Estimates, Faces, Stat, Vectors, register_stat
+
+SEPARATED = 0.95  # an AUC above this leaves little common ground
+_BINS = 20
+for _stat in (
+    Stat("auc", "how well the score tells the sides apart (AUC)", 0.5, "index"),
+    Stat("accuracy", "share of images whose side the score guesses", None, "proportion"),
+    Stat("overlap", "common area of the two score distributions", 1.0, "proportion"),
+    Stat("effective_size", "effective sample size under overlap weights", None, "mean"),
+):
+    register_stat(_stat)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Scores by image, on the logit scale, and what they were fitted with."""
+
+    logit: pd.Series
+    trained: pd.Series
+    """The same from one model that saw everybody."""
+    side: pd.Series
+
+    @property
+    def probability(self) -> pd.Series:
+        """The scores as probabilities of the focal side."""
+        return pd.Series(expit(self.logit.to_numpy()), index=self.logit.index)
+
+    def on(self, scale: str) -> pd.Series:
+        """Return the scores on the logit or the probability scale."""
+        return (self.logit if scale == "logit" else self.probability).round(9)
+
+    @property
+    def auc(self) -> float:
+        """How well the scores tell the sides apart."""
+        return float(roc_auc_score(self.side == 1, self.logit))
+
+
+def propensity(faces: Faces, vectors: Vectors, contrast: Contrast, *, folds: int = 5, seed: int = 0) -> Fit:
+    """Fit the side on the mean row of the vectors; with ``folds``, score each identity by models of the others."""
+    side = contrast.side(faces)
+    images = sorted(image for image in side.index[side != 0] if image in vectors)
+    side = side.loc[images]
+    if side.nunique() < 2:
+        raise VectorError("both sides have images with vectors", got=f"{len(images)} images of one side or none")
+    values = _standardised(mean_rows(Points(vectors.values, vectors.rows(images))))
+    focal = (side == 1).to_numpy()
+    whole = _model(values, focal).decision_function(values)
+    if not folds:
+        return Fit(pd.Series(whole, index=side.index), pd.Series(whole, index=side.index), side)
+    crossed = np.empty(len(images))
+    for fold, out in enumerate(_dealt(faces.identities.loc[images].to_numpy(), focal, folds, seed)):
+        if len(np.unique(focal[~out])) < 2:
+            raise SpecError("every fold leaves both sides to fit on", got=f"one in fold {fold + 1}", fix="Fewer folds.")
+        crossed[out] = _model(values[~out], focal[~out]).decision_function(values[out])
+    return Fit(pd.Series(crossed, index=side.index), pd.Series(whole, index=side.index), side)
+
+
+def overlap(fit: Fit, contrast: Contrast) -> Estimates:
+    """Diagnose the common ground: AUC, accuracies, score histograms, common area, effective sizes."""
+    focal = (fit.side == 1).to_numpy()
+    p, n = fit.probability.to_numpy(), len(fit.side)
+    edges = np.linspace(0, 1, _BINS + 1)
+    shares = [np.histogram(p[mask], edges)[0] / mask.sum() for mask in (focal, ~focal)]
+    guessed = {
+        "training fit": float(((fit.trained > 0) == focal).mean()),
+        "as scored": float(((fit.logit > 0) == focal).mean()),
+    }
+    rows = [_row("propensity", "auc", contrast.label, fit.auc, n)]
+    rows += [_row(f"propensity, {name}", "accuracy", contrast.label, value, n) for name, value in guessed.items()]
+    rows.append(_row("propensity", "overlap", contrast.label, float(np.minimum(*shares).sum()), n))
+    for level, mask, share, weight in zip(
+        (contrast.focal, contrast.reference), (focal, ~focal), shares, (1 - p, p), strict=True
+    ):
+        kept = weight[mask].sum() ** 2 / max((weight[mask] ** 2).sum(), np.finfo(float).tiny)
+        rows.append(_row("propensity", "effective_size", str(level), float(kept), int(mask.sum())))
+        rows += [
+            _row(f"propensity {low:.2f} to {high:.2f}", "share", str(level), float(value), int(mask.sum()))
+            for low, high, value in zip(edges[:-1], edges[1:], share, strict=True)
+        ]
+    return Estimates.of(rows)
+
+
+def overlap_note(auc: float) -> str:
+    """Say when the groups separate so well that matching on the score has little to stand on."""
+    if auc < SEPARATED:
+        return ""
+    return f"The score tells the groups apart almost perfectly (AUC {auc:.3f}): matching on it has little to stand on"
+
+
+def score_weights(fit: Fit, *, kind: str = "overlap") -> pd.Series:
+    """Return weights by image: 'overlap' (who could be on either side), 'ipw' (everybody) or 'focal' (the focal)."""
+    p = fit.probability.clip(1e-12, 1 - 1e-12)
+    focal = fit.side == 1
+    known = {"overlap": (1 - p, p), "ipw": (1 / p, 1 / (1 - p)), "focal": (p / p, p / (1 - p))}
+    if kind not in known:
+        raise SpecError(f"weights are one of {some(known)}", got=repr(kind))
+    own, other = known[kind]
+    return own.where(focal, other).rename("weight")
+
+
+def _standardised(points: Points) -> Floats:
+    values = points.at(np.arange(len(points), dtype=np.intp))
+    values -= values.mean(axis=0)
+    scale = values.std(axis=0)
+    if not (scale > 0).any():
+        raise VectorError("vectors differ between images", got="constant ones")
+    standardised: Floats = values[:, scale > 0] / scale[scale > 0]
+    return standardised
+
+
+def _model(values: Floats, focal: npt.NDArray[np.bool_]) -> LogisticRegression:
+    few = values.shape[1] <= len(values)
+    solver = "newton-cholesky" if few else "lbfgs"
+    return LogisticRegression(solver=solver, tol=1e-9, max_iter=2000).fit(values, focal)
+
+
+def _dealt(
+    identities: npt.NDArray[np.object_], focal: npt.NDArray[np.bool_], folds: int, seed: int
+) -> list[npt.NDArray[np.bool_]]:
+    """Deal whole identities into folds, each side by itself, so that every fold has both."""
+    rng = np.random.default_rng(seed)
+    fold = np.empty(len(identities), dtype=np.int64)
+    for mask in (focal, ~focal):
+        codes = pd.factorize(identities[mask], sort=True)[0]
+        people = rng.permutation(codes.max() + 1) % folds
+        fold[mask] = people[codes]
+    return [fold == index for index in range(folds) if (fold == index).any()]
+
+
+def _row(quantity: str, stat: str, group: str, estimate: float, n: int) -> dict[str, object]:
+    return {
+        "quantity": quantity, "stat": stat, "sample": "all", "group": group, "estimate": estimate,
+        "low": np.nan, "high": np.nan, "level": np.nan, "n": n, "clusters": n, "method": "logistic regression",
+    }  # fmt: skip

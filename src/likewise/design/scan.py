@@ -1,0 +1,228 @@
+"""Passing over all pairs in blocks: which keep the rules, and the nearest few of every focal image.
+
+Two ways lead to the same lists. When the rules leave few pairs, those are listed and measured exactly. Otherwise the
+bounds of all pairs are taken block by block and each row keeps its nearest. Memory is bounded by a parameter; the
+number of blocks and threads is a matter of speed alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from likewise.design.metric import Metric, Numbers
+from likewise.design.points import Floats, Index, blocks
+from likewise.design.rules import Mask, Rule, by_row
+from likewise.engine import Progress, Silent
+
+LIST = 16  # partners remembered a row at first; a matter of speed alone
+_FEW = 0.02  # the share of admissible pairs up to which they are simply listed
+_FOLD = 32
+_LEAST_ROWS, _MOST_ROWS = 16, 4096
+_Done = TypeVar("_Done")
+
+
+@dataclass
+class Nearest:
+    """What is known of one row: candidates with their distance or a lower bound, and a bound for all others."""
+
+    columns: Index
+    values: Floats
+    known: Mask
+    rest: float
+
+    def keep(self, mask: Mask) -> None:
+        """Forget the other candidates."""
+        self.columns, self.values, self.known = self.columns[mask], self.values[mask], self.known[mask]
+
+
+@dataclass(frozen=True)
+class Partners:
+    """For each rule in turn, which rows and columns still had a partner after it and all earlier ones."""
+
+    stages: list[str]
+    rows: Mask
+    columns: Mask
+
+
+@dataclass
+class Scan:
+    """One passing over the pairs of a metric under rules."""
+
+    metric: Metric
+    rules: list[Rule]
+    farthest: float = np.inf
+    farthest_name: str = "caliper distance"
+    memory: int = 2**30
+    threads: int = 1
+    stages: list[str] = field(init=False)
+    """The rules in the order in which they are asked; the distance comes last."""
+
+    def __post_init__(self) -> None:
+        self.stages = [rule.name for rule in self.rules]
+        if np.isfinite(self.farthest):
+            self.stages.append(self.farthest_name)
+        rows, columns = self.metric.shape
+        self.row_ok = np.zeros((len(self.stages), rows), dtype=bool)
+        self.column_ok = np.zeros((len(self.stages), columns), dtype=bool)
+
+    def lists(self, progress: Progress | None = None) -> list[Nearest]:
+        """Return the nearest of every row: all of its partners if there are few, or the first ones."""
+        progress = progress or Silent()
+        everyone = np.arange(self.metric.shape[1], dtype=np.intp)
+        few = self._few(everyone) if self.rules else None
+        if few is not None:
+            progress.advance(self.metric.shape[0])
+            return self._measured(few)
+        found: list[Nearest] = []
+        for part in self._threaded(lambda rows: self.nearest(rows, everyone, LIST, first=True)):
+            found += part
+            progress.advance(len(part))
+        return found
+
+    def nearest(self, rows: Index, columns: Index, most: int, *, first: bool = False) -> list[Nearest]:
+        """Return the ``most`` smallest bounds of these rows over these columns."""
+        bounds = self.bounds(rows, columns)
+        if first and np.isfinite(self.farthest):
+            self.note_distance(rows, columns, bounds)
+        return [self._list(*entry, columns) for entry in smallest(bounds, most)]
+
+    def bounds(self, rows: Index, columns: Index, dtype: type[np.floating] = np.float32) -> Numbers:
+        """Return lower bounds of the distances; infinity where a rule forbids the pair."""
+        found = self.metric.lower(rows, columns, dtype)
+        for rule in self.rules:
+            found[~rule.mask(rows, columns)] = np.inf
+        if np.isfinite(self.farthest):
+            found[found > self.farthest] = np.inf
+        return found
+
+    def listed(self) -> tuple[Index, Index, Floats] | None:
+        """Return all admissible pairs and their distances if the rules leave few, else nothing."""
+        few = self._few(np.arange(self.metric.shape[1], dtype=np.intp)) if self.rules else None
+        if few is None:
+            return None
+        lists = self._measured(few)
+        rows = np.repeat(np.arange(len(lists)), [len(entry.columns) for entry in lists])
+        return (
+            rows,
+            np.concatenate([entry.columns for entry in lists]),
+            np.concatenate([entry.values for entry in lists]),
+        )
+
+    def partners(self) -> Partners:
+        """Return who had a partner left after each rule."""
+        return Partners(self.stages, self.row_ok, self.column_ok)
+
+    def _list(self, at: Index, values: Floats, rest: float, columns: Index) -> Nearest:
+        there = np.isfinite(values)
+        known = np.full(int(there.sum()), self.metric.settled)
+        return Nearest(columns[at[there]], values[there].astype(np.float64), known, rest)
+
+    def _few(self, columns: Index) -> list[tuple[Index, Index]] | None:
+        """Return for runs of rows the pairs that keep all rules, or nothing when there are too many of them."""
+        rows, everyone = self.metric.shape
+        limit = min(_FEW * rows * everyone, self.memory / 64)
+        found: list[tuple[Index, Index]] | None = []
+        count = 0
+        for run, (at_row, at_column) in self._threaded_runs(lambda run: np.nonzero(self._masked(run, columns))):
+            count += len(at_row)
+            found = None if count > limit or found is None else [*found, (run[at_row], columns[at_column])]
+        return found
+
+    def _masked(self, rows: Index, columns: Index) -> Mask:
+        keep = np.ones((len(rows), len(columns)), dtype=bool)
+        for stage, rule in enumerate(self.rules):
+            keep &= rule.mask(rows, columns)
+            self.row_ok[stage, rows] = keep.any(axis=1)
+            self.column_ok[stage, keep.any(axis=0)] = True  # only ever set, so that threads cannot undo each other
+        return keep
+
+    def _measured(self, few: list[tuple[Index, Index]]) -> list[Nearest]:
+        nothing = np.empty(0, dtype=np.intp)
+        found = [Nearest(nothing, np.empty(0), np.empty(0, dtype=bool), np.inf) for _ in range(self.metric.shape[0])]
+        for rows, columns in few:
+            for row, partners in by_row(rows, columns):
+                distances = self.metric.exact(row, partners)
+                near = (distances <= self.farthest) & np.isfinite(distances)
+                if np.isfinite(self.farthest):
+                    self.row_ok[-1, row] = near.any()
+                    self.column_ok[-1, partners[near]] = True
+                order = np.flatnonzero(near)[np.lexsort((partners[near], distances[near]))]
+                found[row] = Nearest(partners[order], distances[order], np.ones(len(order), dtype=bool), np.inf)
+        return found
+
+    def note_distance(self, rows: Index, columns: Index, bounds: Numbers) -> None:
+        """Note who has a partner within the caliper on the distance; doubtful pairs are measured."""
+        sure: Mask = np.asarray(self.metric.upper(rows, columns, bounds) <= self.farthest)
+        row_ok, column_ok = np.asarray(sure.any(axis=1)), np.asarray(sure.any(axis=0))
+        doubtful = (bounds <= self.farthest) & ~sure & ~(row_ok[:, None] & column_ok[None, :])
+        for row, open_ in by_row(*np.nonzero(doubtful)):
+            near = self.metric.exact(int(rows[row]), columns[open_]) <= self.farthest
+            row_ok[row] |= near.any()
+            column_ok[open_[near]] = True
+        self.row_ok[-1, rows] = row_ok
+        self.column_ok[-1, column_ok] = True
+
+    def _threaded(self, work: Callable[[Index], _Done]) -> Iterator[_Done]:
+        for _, done in self._threaded_runs(work):
+            yield done
+
+    def _threaded_runs(self, work: Callable[[Index], _Done]) -> Iterator[tuple[Index, _Done]]:
+        yield from threaded(work, blocks(self.metric.shape[0], self._rows_at_once()), self.threads)
+
+    def _rows_at_once(self) -> int:
+        """Return how many rows fit: bounds (float32 or float64), a mask, and what the metric reads."""
+        each = self.metric.row_bytes + 14 * self.metric.shape[1]
+        return int(np.clip(self.memory // (each * self.threads), _LEAST_ROWS, _MOST_ROWS))
+
+
+def threaded(work: Callable[[Index], _Done], runs: Iterable[Index], threads: int) -> Iterator[tuple[Index, _Done]]:
+    """Do the work for every run, in order, with one BLAS thread to each of our own."""
+    runs = list(runs)
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        for start in range(0, len(runs), threads):  # a few at a time, so that results never pile up
+            part = runs[start : start + threads]
+            yield from zip(part, pool.map(work, part), strict=True)
+
+
+def usable_threads() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def smallest(bounds: Numbers, most: int) -> Iterator[tuple[Index, Floats, float]]:
+    """Yield for each row where its ``most`` smallest bounds are, what they are, and the bound of all others.
+
+    Columns are folded into groups first: only the groups with the smallest minima are looked into.
+    """
+    columns = bounds.shape[1]
+    groups = -(-columns // _FOLD)
+    if columns <= _FOLD * most * 2:
+        for row in bounds:
+            yield _first(np.arange(columns, dtype=np.intp), row, most, np.inf)
+        return
+    whole = np.full((len(bounds), groups), np.inf, dtype=bounds.dtype)
+    for fold in range(_FOLD):  # column = fold * groups + group
+        part = bounds[:, fold * groups : (fold + 1) * groups]
+        np.minimum(whole[:, : part.shape[1]], part, out=whole[:, : part.shape[1]])
+    order = np.argpartition(whole, most, axis=1)[:, : most + 1]
+    beyond = np.take_along_axis(whole, order[:, most:], axis=1)[:, 0]
+    inside = (np.arange(_FOLD)[None, :, None] * groups + order[:, None, :most]).reshape(len(bounds), -1)
+    for row, at, rest in zip(bounds, inside, beyond, strict=True):
+        there = at[at < columns]
+        yield _first(there, row[there], most, float(rest))
+
+
+def _first(at: Index, values: Numbers, most: int, rest: float) -> tuple[Index, Floats, float]:
+    if len(values) > most:
+        part = np.argpartition(values, most)
+        rest = min(rest, float(values[part[most]]))
+        at, values = at[part[:most]], values[part[:most]]
+    order = np.lexsort((at, values))
+    return at[order], values[order].astype(np.float64), rest

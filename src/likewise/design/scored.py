@@ -1,0 +1,56 @@
+"""The propensity scores that a matching goes by: fitted or given, with the caliper in the score's own unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from likewise.design.propensity import overlap_note, propensity
+from likewise.design.rules import spread
+from likewise.design.sides import check_keys
+from likewise.errors import SpecError, some
+from likewise.tables import Contrast, Faces, MatchSpec, Vectors
+from likewise.tables.spec import SCORE_CALIPER
+
+Scores = Mapping[str, float] | pd.Series
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Propensity scores by image, the caliper on them in their own unit, and what to say about their overlap."""
+
+    scores: pd.Series
+    limit: float
+    note: str
+
+
+def scored_by(
+    faces: Faces, vectors: Vectors | None, contrast: Contrast, spec: MatchSpec, scores: Scores | None
+) -> Scored:
+    """Fit the scores, or check the given ones."""
+    note = ""
+    if scores is None:
+        assert vectors is not None
+        check_keys(faces, vectors)
+        fit = propensity(faces, vectors, contrast, folds=spec.folds, seed=spec.seed)
+        values, note = fit.on(spec.score), overlap_note(fit.auc)
+    else:
+        values = _own_scores(faces, scores)
+    limits = dict(spec.caliper)
+    in_sd = spec.caliper_in_sd or "score" not in limits
+    unit = spread(values, contrast.side(faces).loc[values.index]) if in_sd else 1.0
+    limit = limits.get("score", SCORE_CALIPER)
+    return Scored(values, limit * unit if np.isfinite(limit) else np.inf, note)
+
+
+def _own_scores(faces: Faces, scores: Scores) -> pd.Series:
+    values = pd.Series(scores, dtype="float64").dropna()
+    values.index = values.index.astype("str")
+    strange = sorted(set(values.index) - set(faces.images))
+    if strange or values.index.has_duplicates or np.isinf(values).any():
+        got = f"some for {some(strange)}" if strange else "an image twice, or an infinite score"
+        raise SpecError("scores are finite numbers by image of Faces", got=got)
+    return values
