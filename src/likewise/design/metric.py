@@ -24,6 +24,7 @@ Numbers = npt.NDArray[np.floating]
 Given = pd.DataFrame | Callable[[list[str], list[str]], npt.ArrayLike]
 _CHUNK = 2048  # reference points multiplied in one go
 _EXACT_BYTES = 2**26
+_SHORT = 128
 
 
 class Metric(Protocol):
@@ -58,18 +59,32 @@ class Euclid:
     def __post_init__(self) -> None:
         self.shape = (len(self.x), len(self.y))
         self.row_bytes = 4 * self.x.width
-        self._centre = self.y.mean().astype(np.float32)
-        self._norms = [_squares(side, self._centre) for side in (self.x, self.y)]
+        self._centre = _middle(self.y)
+        self._norms: dict[object, list[Floats]] = {}
         self._ready: Single | None = None
         if 4 * self.y.width * len(self.y) <= self.keep:
             self._ready = np.empty((len(self.y), self.y.width), dtype=np.float32)
             for index in blocks(len(self.y)):
                 self._ready[index] = self.y.single(index, self._centre)
+        self.norms(np.float32)  # before threads ask for them
+
+    def norms(self, dtype: type[np.floating]) -> list[Floats]:
+        """Return the squared norms of both sides, measured once for each precision."""
+        if dtype not in self._norms:
+            sides = [(self.x, None), (self.y, self._ready if dtype is np.float32 else None)]
+            self._norms[dtype] = [
+                np.concatenate([np.empty(0)] + [
+                    _squares(self._block(side, index, dtype) if ready is None else ready[index[0] : index[-1] + 1])
+                    for index in blocks(len(side), 512)
+                ])
+                for side, ready in sides
+            ]  # fmt: skip
+        return self._norms[dtype]
 
     def squared(self, rows: Index, columns: Index, dtype: type[np.floating]) -> tuple[Numbers, Floats, Floats]:
         """Return lower bounds of the squared distances, and what each row and column adds to twice the slack."""
         share = _slack(self.x.width, dtype)
-        norms = [side[index] for side, index in zip(self._norms, (rows, columns), strict=True)]
+        norms = [side[index] for side, index in zip(self.norms(dtype), (rows, columns), strict=True)]
         left = self._block(self.x, rows, dtype)
         left *= dtype(-2)  # a power of two: no rounding
         found = np.empty((len(rows), len(columns)), dtype=dtype)
@@ -89,8 +104,10 @@ class Euclid:
 
     def upper(self, rows: Index, columns: Index, lower: Numbers) -> Numbers:
         """Return upper bounds: twice the slack above the lower ones."""
-        share = 2 * _slack(self.x.width, lower.dtype.type)
-        wide = lower.astype(np.float64) ** 2 + share * (self._norms[0][rows][:, None] + self._norms[1][columns])
+        dtype = np.float32 if lower.dtype == np.float32 else np.float64
+        norms = self.norms(dtype)
+        wide = lower.astype(np.float64) ** 2
+        wide += 2 * _slack(self.x.width, dtype) * (norms[0][rows][:, None] + norms[1][columns])
         return np.sqrt(wide) * (1 + 1e-6)
 
     def exact(self, row: int, columns: Index) -> Floats:
@@ -171,8 +188,20 @@ def _aligned(given: pd.DataFrame, focal: Sequence[str], reference: Sequence[str]
     return matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
 
 
-def _squares(side: Points, centre: Single) -> Floats:
-    return np.concatenate([np.empty(0)] + [((side.at(index) - centre) ** 2).sum(axis=1) for index in blocks(len(side))])
+def _middle(side: Points) -> Single:
+    """Return about the mean point, from a few: any centre is right, and a near one makes the bounds tight."""
+    few = np.unique(np.linspace(0, len(side) - 1, min(len(side), 256)).astype(np.intp))
+    centre: Single = side.at(few).mean(axis=0).astype(np.float32)
+    return centre
+
+
+def _squares(block: Numbers) -> Floats:
+    """Return squared lengths: short sums in the block's own precision, their sum in float64."""
+    even = block.shape[1] // _SHORT * _SHORT
+    parts = np.square(block[:, :even]).reshape(len(block), -1, _SHORT).sum(axis=2) if even else block[:, :0]
+    rest = np.square(block[:, even:].astype(np.float64)).sum(axis=1)
+    squares: Floats = parts.sum(axis=1, dtype=np.float64) + rest
+    return squares
 
 
 def _lengths(apart: Floats) -> Floats:
@@ -182,6 +211,6 @@ def _lengths(apart: Floats) -> Floats:
 
 
 def _slack(width: int, dtype: type[np.floating]) -> float:
-    """Return the share of |x|^2 + |y|^2 by which a bound stays below; in float64 the norms err as the products do."""
-    unit = (width + 32) * float(np.finfo(dtype).eps) / (2 if dtype is np.float32 else 1)
+    """Return the share of |x|^2 + |y|^2 by which a bound stays below: products, short sums of squares, and the rest."""
+    unit = (width + _SHORT + 64) * float(np.finfo(dtype).eps) / (2 if dtype is np.float32 else 1)
     return 1.0 if unit >= 0.5 else unit / (1 - unit)

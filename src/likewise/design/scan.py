@@ -21,7 +21,7 @@ from likewise.design.points import Floats, Index, blocks
 from likewise.design.rules import Mask, Rule, by_row
 from likewise.engine import Progress, Silent
 
-LIST = 16  # partners remembered a row at first; a matter of speed alone
+LIST = 48  # partners remembered a row at first; a matter of speed alone
 _FEW = 0.02  # the share of admissible pairs up to which they are simply listed
 _FOLD = 32
 _LEAST_ROWS, _MOST_ROWS = 16, 4096

@@ -131,7 +131,10 @@ class MatchSpec:
         limits, scored = dict(self.caliper), self.method == "propensity"
         on_columns = [name for name in limits if name != "distance"]
         for idle, rule in (
-            (self.caliper_in_sd and not on_columns, "caliper_in_sd needs a caliper on a column or the score"),
+            (
+                self.caliper_in_sd and not on_columns,
+                "caliper_in_sd has an effect only with a caliper on a column or the score",
+            ),
             (self.row_weights and self.distance != "euclidean", "row_weights need the distance 'euclidean'"),
             (self.remove_contrast and self.distance == "given", "remove_contrast needs vectors"),
             (self._reference_options() and not self.references, "options of references need references = true"),

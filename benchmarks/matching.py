@@ -1,0 +1,274 @@
+"""Matching against its peers: ratios in one run. ``python benchmarks/matching.py [PART ...]``, parts a to f.
+
+Latents are synthetic (rank-40 signal and noise, 18 x 512), identities and recogniser embeddings those of the real table
+if LIKEWISE_DATA has it, else synthetic too. Peers: a loop like the one that was published with the method (the whole
+matrix, copied and searched anew for every pair), scikit-learn's distances, a bare matrix product of the same shapes,
+and MatchIt where Rscript is there.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.metrics import pairwise_distances
+
+import likewise as lw
+
+CONTRAST = lw.Contrast("perceived_gender", focal="male", reference="female")
+DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
+ROWS, WIDTH, RANK = 18, 512, 40
+Floats = npt.NDArray[np.floating]
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Return what the work returns, its wall seconds and its CPU seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def peak() -> float:
+    """Return the largest resident size of this process so far, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def say(*parts: object) -> None:
+    print(*parts, flush=True)
+
+
+def warm_up() -> None:
+    """Have everything loaded that is loaded once."""
+    faces = faces_of(200)
+    lw.match(faces, latents_of(faces), CONTRAST)
+
+
+def faces_of(count: int, seed: int = 0) -> lw.Faces:
+    """Return a table of so many images with real identity counts, or counts like them."""
+    rng = np.random.default_rng(seed)
+    table = DATA / "celebahq" / "faces.parquet"
+    if table.is_file():
+        real = pd.read_parquet(table, columns=["celebahq_index", "identity", "Male", "Eyeglasses"])
+        real["Male"] = real.groupby("identity")["Male"].transform("median").round()
+        people = rng.permutation(real["identity"].unique())
+        rank = real["identity"].map({name: place for place, name in enumerate(people)})
+        real = real.iloc[np.argsort(rank.to_numpy(), kind="stable")[:count]]
+        side, who, glasses, key = (real[name].to_numpy() for name in ("Male", "identity", "Eyeglasses", "celebahq_index"))
+    else:
+        who = np.sort(rng.integers(0, max(2, count // 5), count))
+        side, glasses, key = (who % 8 < 3).astype(int), (rng.random(count) < 0.05).astype(int), np.arange(count)
+    return lw.Faces(
+        pd.DataFrame(
+            {
+                "image": key, "identity": who, "eyeglasses": glasses,
+                "perceived_gender": np.where(side > 0, "male", "female"),
+            }
+        )
+    )  # fmt: skip
+
+
+def latents_of(faces: lw.Faces, seed: int = 1) -> lw.Vectors:
+    """Return synthetic W+ latents: a person's place in 40 dimensions, the picture's own, and noise."""
+    rng = np.random.default_rng(seed)
+    who, people = pd.factorize(faces.identities)
+    signal = rng.normal(size=(len(people), RANK))[who] + 0.7 * rng.normal(size=(len(faces), RANK))
+    basis = rng.normal(size=(RANK, ROWS * WIDTH)).astype(np.float32)
+    values = np.empty((len(faces), ROWS * WIDTH), dtype=np.float32)
+    for start in range(0, len(faces), 2000):
+        part = signal[start : start + 2000].astype(np.float32)
+        values[start : start + 2000] = part @ basis
+        values[start : start + 2000] += 2 * rng.standard_normal((len(part), ROWS * WIDTH), dtype=np.float32)
+    return lw.Vectors(faces.images, values.reshape(len(faces), ROWS, WIDTH), source="synthetic W+")
+
+
+def recogniser_of(faces: lw.Faces, seed: int = 2) -> lw.Vectors:
+    """Return the real recogniser embeddings of these images, or synthetic ones."""
+    real = DATA / "celebahq" / "dlib_embeddings.f16.npy"
+    if real.is_file():
+        values = np.load(real).astype(np.float32)
+        keys = [image for image in faces.images if np.isfinite(values[int(image)]).all()]
+        return lw.Vectors(keys, values[[int(key) for key in keys]], source="dlib")
+    who, people = pd.factorize(faces.identities)
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(len(people), 128))[who] * 0.055 + rng.normal(size=(len(faces), 128)) * 0.025
+    return lw.Vectors(faces.images, values, source="synthetic recogniser")
+
+
+def published_loop(distances: Floats, focal: npt.NDArray[np.bool_], who: npt.NDArray[Any], pairs: int) -> list[tuple[int, int]]:
+    """Match as the released program does: for every pair copy the whole matrix, take its part, search it all."""
+    sides = [focal.copy(), ~focal]
+    found: list[tuple[int, int]] = []
+    while len(found) < pairs and sides[0].any() and sides[1].any():
+        part = distances.copy()[sides[0]][:, sides[1]]
+        at = divmod(int(part.argmin()), part.shape[1])
+        a, b = (int(np.flatnonzero(side)[place]) for side, place in zip(sides, at, strict=True))
+        found.append((a, b))
+        for side in sides:
+            side[(who == who[a]) | (who == who[b])] = False
+    return found
+
+
+def in_r(script: str, *arrays: Floats) -> float | None:
+    """Run R with these matrices (float64, by column) and return the CPU seconds that it prints, or nothing without R."""
+    try:
+        subprocess.run(["Rscript", "-e", "library(MatchIt)"], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        for index, array in enumerate(arrays):
+            np.asarray(array, dtype=np.float64).ravel(order="F").tofile(Path(folder) / f"{index}.bin")
+        code = (
+            f"suppressMessages(library(MatchIt)); get <- function(k, n) readBin(sprintf('{folder}/%d.bin', k), 'double', n);"
+            + script
+        )
+        done = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        say("  R:", done.stderr.strip().splitlines()[-1])
+        return None
+    return float(done.stdout.split()[-1])
+
+
+def part_a() -> None:
+    """N = 4,000: every pair, each identity once, from latents."""
+    faces = faces_of(4000)
+    latents = latents_of(faces)
+    warm_up()  # load what is loaded once
+    ours, wall, cpu = timed(lambda: lw.match(faces, latents, CONTRAST))
+    flat = latents.take(faces.images).reshape(len(faces), -1)
+    focal = (CONTRAST.side(faces) == 1).to_numpy()
+    matrix, _, matrix_cpu = timed(lambda: pairwise_distances(flat))
+    loop, _, loop_cpu = timed(lambda: published_loop(matrix, focal, faces.identities.to_numpy(), len(ours)))
+    names = np.array(faces.images)
+    equal = {(names[a], names[b]) for a, b in loop} == set(zip(ours.frame["a"], ours.frame["b"], strict=True))
+    script = (
+        f"n <- {len(faces)}; t <- get(0, n); id <- get(1, n); d <- matrix(get(2, sum(t) * sum(1 - t)), sum(t));"
+        "rownames(d) <- which(t == 1); colnames(d) <- which(t == 0);"
+        "s <- sum(proc.time()[1:2]);"
+        "m <- matchit(t ~ 1, data.frame(t = t, id = id), distance = d, unit.id = ~ id);"
+        "cat(sum(proc.time()[1:2]) - s)"
+    )
+    codes = pd.factorize(faces.identities)[0]
+    peer = in_r(script, focal, codes, matrix[focal][:, ~focal])
+    say(f"(a) {len(faces)} images, {len(ours)} pairs: likewise {wall:.2f} s wall, {cpu:.2f} s CPU")
+    say(f"    published loop {loop_cpu + matrix_cpu:.2f} s CPU (scikit-learn's distances {matrix_cpu:.2f}): "
+        f"{(loop_cpu + matrix_cpu) / cpu:.1f}x; same pairs: {equal}")  # fmt: skip
+    if peer is not None:
+        say(f"    MatchIt in data order {peer:.2f} s CPU + distances {matrix_cpu:.2f}: {(peer + matrix_cpu) / cpu:.1f}x")
+
+
+def part_b() -> None:
+    """N = 30,000: with the recogniser rule and references, and without."""
+    faces = faces_of(30_000)
+    latents, recogniser = latents_of(faces), recogniser_of(faces)
+    spec = lw.MatchSpec(preset="singh2021-distance", reference_where={"eyeglasses": 0}, max_pairs=1200)
+    ruled, wall, cpu = timed(
+        lambda: lw.match(faces, latents, CONTRAST, spec, within=[(recogniser, 0.6)], difficulty=recogniser)
+    )
+    say(f"(b) {len(faces)} images, recogniser < 0.6 and references: {wall:.1f} s wall, {cpu:.1f} s CPU, peak {peak():.2f} GB")
+    say(f"    {ruled!r}")
+    ours, wall, cpu = timed(lambda: lw.match(faces, latents, CONTRAST))
+    memory = peak()
+    side = CONTRAST.side(faces)
+    x, y = (latents.take(list(side.index[side == sign])).reshape(int((side == sign).sum()), -1) for sign in (1, -1))
+    _, bare, bare_cpu = timed(lambda: [x[start : start + 1024] @ y.T for start in range(0, len(x), 1024)][:0])
+    say(f"    without the rule: {wall:.1f} s wall, {cpu:.1f} s CPU, {len(ours)} pairs, peak {memory:.2f} GB")
+    say(f"    bare matrix product of the same shapes {bare:.1f} s wall, {bare_cpu:.1f} s CPU: {wall / bare:.2f}x wall, {cpu / bare_cpu:.2f}x CPU")
+
+
+def part_c() -> None:
+    """A ready 11,029 x 18,971 matrix, plain one to one, closest first."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(11_029, 20)), rng.normal(size=(18_971, 20))
+    names = [f"a{k:05d}" for k in range(len(x))], [f"b{k:05d}" for k in range(len(y))]
+    matrix = pairwise_distances(x, y)
+    frame = pd.DataFrame(matrix, index=names[0], columns=names[1])
+    table = pd.DataFrame({"image": names[0] + names[1], "identity": names[0] + names[1]})
+    faces = lw.Faces(table.assign(perceived_gender=["male"] * len(x) + ["female"] * len(y)))
+    spec = lw.MatchSpec(distance="given", antiexact=())
+    warm_up()
+    ours, wall, cpu = timed(lambda: lw.match(faces, None, CONTRAST, spec, distances=frame))
+    say(f"(c) ready {matrix.shape}: likewise {wall:.2f} s wall, {cpu:.2f} s CPU, {len(ours)} pairs")
+    script = (
+        f"p <- {len(x)}; q <- {len(y)}; d <- matrix(get(0, p * q), p); t <- rep(c(1, 0), c(p, q));"
+        "rownames(d) <- seq_len(p); colnames(d) <- p + seq_len(q); s <- sum(proc.time()[1:2]);"
+        "m <- matchit(t ~ 1, data.frame(t = t), distance = d);"
+        "cat(sum(proc.time()[1:2]) - s)"
+    )
+    peer = in_r(script, matrix)
+    if peer is not None:
+        say(f"    MatchIt in data order {peer:.1f} s CPU: {peer / cpu:.0f}x")
+
+
+def part_d() -> None:
+    """Propensity: a million and ten million given scores."""
+    from likewise.design.scoreline import Scoreline
+
+    for count in (30_000, 1_000_000, 10_000_000):
+        rng = np.random.default_rng(0)
+        focal = rng.random(count) < 0.37
+        score = rng.normal(size=count) + 1.0 * focal
+        codes = np.arange(count)
+        for order in ("random", "closest") if count <= 1_000_000 else ("random",):
+            turn = rng.permutation(int(focal.sum())) if order == "random" else None
+            line = Scoreline(score[focal], score[~focal], codes[focal], codes[~focal], 0.1)
+            found, wall, cpu = timed(lambda line=line, turn=turn: line.pairs(order=turn))
+            say(f"(d) {count:,} scores, {order}: {wall:.2f} s wall, {cpu:.2f} s CPU, {len(found):,} pairs, peak {peak():.2f} GB")
+
+
+def part_e() -> None:
+    """Optimal with each identity once at 30,000: the time after the distances."""
+    from likewise.design import optimal
+
+    faces = faces_of(30_000)
+    recogniser = recogniser_of(faces)
+    spent: list[float] = []
+    plain = optimal.Optimal._bounds
+
+    def watched(self: optimal.Optimal, progress: Any) -> Floats:
+        bounds, wall, _ = timed(lambda: plain(self, progress))
+        spent.append(wall)
+        return bounds  # type: ignore[no-any-return]
+
+    optimal.Optimal._bounds = watched  # type: ignore[method-assign]
+    best, wall, _ = timed(lambda: lw.match(faces, recogniser, CONTRAST, lw.MatchSpec(method="optimal")))
+    greedy = lw.match(faces, recogniser, CONTRAST)
+    totals = [pairs.frame["distance"].sum() for pairs in (best, greedy)]
+    say(f"(e) optimal, {len(best)} pairs on {recogniser.source}: {wall - spent[0]:.2f} s after {spent[0]:.1f} s of distances; "
+        f"greedy costs {100 * (totals[1] / totals[0] - 1):.2f} % more")  # fmt: skip
+
+
+def part_f() -> None:
+    """How the time grows: latents of 9,216 numbers up to 16,000 images, recogniser embeddings beyond."""
+    for count in (1000, 2000, 4000, 8000, 16_000):
+        faces = faces_of(count)
+        latents = latents_of(faces)
+        _, wall, cpu = timed(lambda faces=faces, latents=latents: lw.match(faces, latents, CONTRAST))
+        say(f"(f) {count:,} images x 9,216: {wall:.2f} s wall, {cpu:.2f} s CPU")
+    for count in (10_000, 30_000, 100_000):
+        rng = np.random.default_rng(0)
+        who = rng.integers(0, count // 5, count)
+        table = pd.DataFrame({"image": np.arange(count), "identity": who})
+        faces = lw.Faces(table.assign(perceived_gender=np.where(who % 8 < 3, "male", "female")))
+        values = rng.normal(size=(count // 5, 128))[who] + 0.5 * rng.normal(size=(count, 128))
+        near = lw.Vectors(faces.images, values, source="synthetic recogniser")
+        _, wall, cpu = timed(lambda faces=faces, near=near: lw.match(faces, near, CONTRAST, lw.MatchSpec(max_pairs=1200)))
+        say(f"(f) {count:,} images x 128, 1,200 pairs: {wall:.2f} s wall, {cpu:.2f} s CPU")
+    block, wall, cpu = timed(lambda: rng.normal(size=(4096, 128)).astype(np.float32) @ values[:65536].astype(np.float32).T)
+    pairs = 0.37 * 0.63 * 1e12
+    say(f"(f) 1,000,000 images, recogniser first: {pairs / block.size:,.0f} such blocks of {cpu:.2f} CPU-s = {pairs / block.size * cpu / 60:.0f} CPU-minutes (calculated)")
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or list("abcdef")
+    for name in wanted:
+        globals()[f"part_{name}"]()
