@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -62,14 +63,18 @@ class Euclid:
         self._centre = _middle(self.y)
         self._norms: dict[object, list[Floats]] = {}
         self._ready: Single | None = None
-        if 4 * self.y.width * len(self.y) <= self.keep:
-            self._ready = np.empty((len(self.y), self.y.width), dtype=np.float32)
-            for index in blocks(len(self.y)):
-                self._ready[index] = self.y.single(index, self._centre)
-        self.norms(np.float32)  # before threads ask for them
+        self._preparing = Lock()
 
     def norms(self, dtype: type[np.floating]) -> list[Floats]:
-        """Return the squared norms of both sides, measured once for each precision."""
+        """Return the squared norms of both sides, measured once for each precision and only when they are needed."""
+        with self._preparing:
+            if dtype is np.float32 and self._ready is None and 4 * self.y.width * len(self.y) <= self.keep:
+                self._ready = np.empty((len(self.y), self.y.width), dtype=np.float32)
+                for index in blocks(len(self.y)):
+                    self._ready[index] = self.y.single(index, self._centre)
+            return self._measured_norms(dtype)
+
+    def _measured_norms(self, dtype: type[np.floating]) -> list[Floats]:
         if dtype not in self._norms:
             sides = [(self.x, None), (self.y, self._ready if dtype is np.float32 else None)]
             self._norms[dtype] = [

@@ -1,0 +1,132 @@
+"""Balance beyond one covariate at a time: two together, the latent space as a whole, and who was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from likewise.design.balance import Weights, balance, numeric_covariates, row, samples_of
+from likewise.design.metric import Euclid
+from likewise.design.points import Floats, Points, blocks
+from likewise.design.sample import Sample
+from likewise.errors import SpecError, VectorError
+from likewise.tables import Contrast, Estimates, Faces, Pairs, Stat, Vectors, register_stat
+
+register_stat(Stat("energy_distance", "energy distance of the two groups", 0.0, "index"))
+
+
+def joint(
+    faces: Faces,
+    contrast: Contrast,
+    pairs: Pairs | Mapping[str, Pairs] | None = None,
+    *,
+    covariates: Sequence[str],
+    weights: Weights | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """Return how often every two binary covariates go together: A & B, A & not B, not A & B, not A & not B."""
+    columns = {
+        name: column
+        for name, column in numeric_covariates(faces, covariates).items()
+        if column.dropna().isin((0.0, 1.0)).all()
+    }
+    if len(columns) < 2:
+        raise SpecError("a joint table needs two binary covariates", got=str(len(columns)))
+    rows = []
+    for one, other in combinations(columns, 2):
+        for name, cell in _cells(one, other, columns[one], columns[other]).items():
+            for sample, sides in samples_of(faces, contrast, pairs, weights).items():
+                for group, images in zip((contrast.focal, contrast.reference), sides, strict=True):
+                    side = _side(cell, faces, images)
+                    if len(side):
+                        low, high, method = side.interval(level)
+                        told = row(name, "share", sample, str(group), side.mean, [side], low, high, level, method)
+                        rows.append(told)
+    return Estimates.of(rows)
+
+
+def _cells(one: str, other: str, left: pd.Series, right: pd.Series) -> dict[str, pd.Series]:
+    there = left.notna() & right.notna()
+    cells = {}
+    for says_one, is_one in ((one, 1.0), (f"not {one}", 0.0)):
+        for says_other, is_other in ((other, 1.0), (f"not {other}", 0.0)):
+            both = ((left == is_one) & (right == is_other)).astype("float64")
+            cells[f"{says_one} & {says_other}"] = both.where(there)
+    return cells
+
+
+def _side(column: pd.Series, faces: Faces, weights: pd.Series) -> Sample:
+    values = column.loc[list(weights.index)]
+    there = values.notna().to_numpy()
+    clusters = pd.factorize(faces.identities.loc[list(weights.index)])[0].astype(np.int64)
+    return Sample(values.to_numpy(dtype=np.float64)[there], clusters[there], weights.to_numpy()[there])
+
+
+def dropped_profile(
+    faces: Faces, contrast: Contrast, pairs: Pairs, *, covariates: Sequence[str], level: float = 0.95
+) -> Estimates:
+    """Compare, within each group, those who were left out with those who were matched (left out minus matched)."""
+    side, inside = contrast.side(faces), set(pairs.frame["a"]) | set(pairs.frame["b"])
+    parts = []
+    for sign, group in ((1, contrast.focal), (-1, contrast.reference)):
+        own = faces.subset(list(side.index[side == sign]))
+        fate = {image: "matched" if image in inside else "left out" for image in own.images}
+        if len(set(fate.values())) < 2:
+            continue
+        told = balance(
+            own.with_attribute("fate", fate),
+            Contrast("fate", focal="left out", reference="matched"),
+            covariates=[name for name in covariates if name != contrast.column],
+            level=level,
+        ).frame
+        parts.append(Estimates(told.assign(sample=str(group))))
+    return Estimates.together(parts)
+
+
+def energy(
+    faces: Faces,
+    vectors: Vectors,
+    contrast: Contrast,
+    pairs: Pairs | Mapping[str, Pairs] | None = None,
+    *,
+    weights: Weights | None = None,
+    most: int = 2000,
+    seed: int = 0,
+) -> Estimates:
+    """Return the energy distance of the two groups in the vectors' space: 2 E|X-Y| - E|X-X'| - E|Y-Y'|.
+
+    (Szekely and Rizzo 2013.) It is 0 when the distributions are equal, and never negative. Of larger groups ``most``
+    images are drawn by seed; ``n`` says how many were compared.
+    """
+    rows = []
+    for sample, sides in samples_of(faces, contrast, pairs, weights).items():
+        drawn = [_drawn(side[[image in vectors for image in side.index]], most, seed) for side in sides]
+        if min(map(len, drawn)) < 1:
+            raise VectorError(f"both groups of the sample {sample!r} have vectors", got="none for one of them")
+        between, *within = (_mean_distance(vectors, *pair) for pair in ((drawn[0], drawn[1]), *((d, d) for d in drawn)))
+        told = row(
+            "vectors", "energy_distance", sample, contrast.label, 2 * between - sum(within), [], method=vectors.source
+        )
+        n = sum(map(len, drawn))
+        rows.append({**told, "n": n, "clusters": faces.identities.loc[[*drawn[0].index, *drawn[1].index]].nunique()})
+    return Estimates.of(rows)
+
+
+def _drawn(side: pd.Series, most: int, seed: int) -> pd.Series:
+    side = side.sort_index()
+    if len(side) <= most:
+        return side
+    return side.iloc[np.sort(np.random.default_rng(seed).choice(len(side), most, replace=False))]
+
+
+def _mean_distance(vectors: Vectors, left: pd.Series, right: pd.Series) -> float:
+    sides = [Points(vectors.values, vectors.rows(list(side.index))) for side in (left, right)]
+    metric, total = Euclid(sides[0], sides[1]), 0.0
+    share: list[Floats] = [side.to_numpy() / side.sum() for side in (left, right)]
+    everyone = np.arange(len(right), dtype=np.intp)
+    for rows in blocks(len(left), 256):
+        total += float(share[0][rows] @ (metric.lower(rows, everyone, np.float64) @ share[1]))
+    return total

@@ -1,0 +1,90 @@
+"""One covariate on one side of one sample: weighted mean, spread, distribution, and an interval of the mean.
+
+The formulas are MatchIt's: a binary covariate's variance is p (1 - p); another's divides by 1 - sum of squared
+weights (weights summing to one), which is n - 1 over n when all weigh the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Values without empty ones, whose they are (codes), and how much each counts."""
+
+    values: Floats
+    clusters: npt.NDArray[np.int64]
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def share(self) -> Floats:
+        """The weights, summing to one."""
+        share: Floats = self.weights / self.weights.sum()
+        return share
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean."""
+        return float((self.share * self.values).sum())
+
+    @property
+    def binary(self) -> bool:
+        """Whether only 0 and 1 occur."""
+        return bool(np.isin(self.values, (0.0, 1.0)).all())
+
+    def variance(self, *, binary: bool) -> float:
+        """Return the weighted variance; whether the covariate is binary is decided on both sides together."""
+        if binary:
+            return self.mean * (1 - self.mean)
+        return float((self.share * (self.values - self.mean) ** 2).sum() / (1 - (self.share**2).sum()))
+
+    @property
+    def effective(self) -> float:
+        """Kish's effective number: how many equally weighted values are as good."""
+        return float(1 / (self.share**2).sum())
+
+    def interval(self, level: float) -> tuple[float, float, str]:
+        """Return an interval of the mean that knows that the images of one identity go together.
+
+        The variance of the mean is that of the cluster totals (linearised). For shares it becomes an effective
+        sample size for Wilson's interval, which stays inside 0 and 1; for other means it goes with Student's t.
+        """
+        mean = self.mean
+        totals = np.bincount(self.clusters, weights=self.share * (self.values - mean))
+        groups = len(np.unique(self.clusters))
+        if groups < 2:
+            return np.nan, np.nan, "one identity only"
+        variance = float((totals**2).sum()) * groups / (groups - 1)
+        if not self.binary:
+            half = float(stats.t.ppf((1 + level) / 2, groups - 1)) * variance**0.5
+            return mean - half, mean + half, "t, clustered by identity"
+        effective = min(self.effective, mean * (1 - mean) / variance) if variance > 0 else groups
+        return *_wilson(mean, max(effective, 1.0), level), "Wilson, clustered by identity"
+
+
+def distribution_gaps(focal: Sample, reference: Sample, support: Floats) -> tuple[float, float]:
+    """Return the largest and the mean distance of the two distribution functions, over the values of everybody."""
+    if focal.binary and reference.binary:
+        gap = abs(focal.mean - reference.mean)
+        return gap, gap
+    place = np.searchsorted(support, np.r_[focal.values, reference.values])
+    steps = np.bincount(place, weights=np.r_[focal.share, -reference.share], minlength=len(support))
+    apart = np.abs(np.cumsum(steps))
+    return float(apart.max()), float(apart.mean())
+
+
+def _wilson(share: float, n: float, level: float) -> tuple[float, float]:
+    z = float(stats.norm.ppf((1 + level) / 2))
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5
+    return min(centre - half, share), max(centre + half, share)

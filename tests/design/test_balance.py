@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from invariants import check_estimates
+
+import likewise as lw
+from likewise.design.beyond import dropped_profile, energy, joint
+from likewise.design.propensity import propensity, score_weights
+from likewise.errors import SpecError, TableError
+
+STORED = Path(__file__).parents[1] / "data" / "matchit"
+BY = lw.Contrast("side", focal="focal", reference="reference")
+
+
+def table(name: str) -> tuple[lw.Faces, list[str], pd.Series]:
+    frame = pd.read_csv(STORED / f"{name}.csv")
+    names = [column for column in frame.columns if column not in ("image", "identity", "side", "treat", "weight")]
+    return lw.Faces(frame), names, frame.set_index("image")["weight"]
+
+
+def stored_pairs(name: str, ratio: int) -> lw.Pairs:
+    frame = pd.read_csv(STORED / f"pairs_{name}_{ratio}.csv")
+    return lw.Pairs(frame.assign(pair=[f"p{k}" for k in range(len(frame))]))
+
+
+@pytest.mark.parametrize("name", ["wages", "faces"])
+@pytest.mark.parametrize("sample", ["all focal", "all pooled", "ratio1 focal", "ratio2 focal", "weighted"])
+def test_balance_is_that_of_matchit(name: str, sample: str):
+    """values.R beside the values makes them with MatchIt's own summary()."""
+    faces, covariates, weights = table(name)
+    values = pd.read_csv(STORED / "values.csv", dtype={"value": float})
+    values = values[(values["table"] == name) & (values["sample"] == sample) & (values["covariate"] != "distance")]
+    own, _, ruler = sample.partition(" ")
+    pairs = stored_pairs(name, int(own[-1])) if own.startswith("ratio") else None
+    found = lw.balance(faces, BY, pairs, covariates=covariates, weights=weights, ruler=ruler or "pooled")
+    check_estimates(found)
+    named = {"all": "all", "weighted": "weighted"}.get(own, "matched")
+    rows = found.where(sample=named).frame
+    told = {
+        (row.quantity, row.stat if row.stat not in ("mean", "share") else row.group): row.estimate
+        for row in rows.itertuples()
+    }
+    assert len(values) > 30
+    for row in values.itertuples():
+        covariate = row.covariate if row.covariate in covariates else f"race: {row.covariate.removeprefix('race')}"
+        assert told[covariate, row.stat] == pytest.approx(row.value, abs=1e-8), (covariate, row.stat)
+
+
+def test_intervals_of_means_cover_when_images_of_a_person_go_together():
+    """95 % intervals over 400 seeds; an interval that ignored the people would cover about 75 %."""
+    covered = {"share": 0, "mean": 0}
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        who = np.repeat(np.arange(60), 5)
+        person = rng.normal(size=60)[who]
+        frame = pd.DataFrame(
+            {"image": np.arange(300), "identity": who, "side": np.where(who % 2, "focal", "reference")}
+        )
+        frame["mean"] = person + rng.normal(size=300)
+        frame["share"] = (person + rng.normal(size=300) > 0).astype(int)
+        found = lw.balance(lw.Faces(frame), BY, covariates=["share", "mean"]).frame
+        for name, truth in (("share", 0.5), ("mean", 0.0)):
+            row = found[(found["quantity"] == name) & (found["group"] == "focal")].iloc[0]
+            covered[name] += row["low"] <= truth <= row["high"]
+    assert all(0.92 <= count / 400 <= 0.98 for count in covered.values()), covered
+
+
+def test_several_matchings_and_weights_stand_side_by_side(world, contrast):
+    fit = propensity(world.faces, world.vectors, contrast, folds=0)
+    pairs = {"distance": lw.match(world.faces, world.vectors, contrast), "two": lw.match(
+        world.faces, world.vectors, contrast, lw.MatchSpec(ratio=2))}  # fmt: skip
+    found = lw.balance(
+        world.faces, contrast, pairs, covariates=["perceived_age", "smiling"], weights=score_weights(fit)
+    )
+    check_estimates(found)
+    assert set(found.frame["sample"]) == {"all", "distance", "two", "weighted"}
+
+
+def test_the_joint_table_adds_up_and_agrees_with_the_margins(world, contrast):
+    pairs = lw.match(world.faces, world.vectors, contrast)
+    found = joint(world.faces, contrast, pairs, covariates=["eyeglasses", "smiling", "light"])
+    check_estimates(found)
+    shares = found.frame.groupby(["sample", "group"])["estimate"].sum()
+    assert np.allclose(shares, 1)
+    margin = lw.balance(world.faces, contrast, pairs, covariates=["smiling"]).where(stat="share").frame
+    both = found.frame[found.frame["quantity"].isin(["eyeglasses & smiling", "not eyeglasses & smiling"])]
+    assert np.allclose(both.groupby(["sample", "group"])["estimate"].sum().sort_index(),
+                       margin.set_index(["sample", "group"])["estimate"].sort_index())  # fmt: skip
+    with pytest.raises(SpecError, match="two binary"):
+        joint(world.faces, contrast, covariates=["light", "smiling"])
+
+
+def test_those_left_out_are_set_against_those_matched(world, contrast):
+    pairs = lw.match(world.faces, world.vectors, contrast, lw.MatchSpec(max_pairs=10))
+    found = dropped_profile(world.faces, contrast, pairs, covariates=["perceived_age"])
+    check_estimates(found)
+    assert set(found.frame["sample"]) == {"female", "male"}
+    age, side = world.faces.attribute("perceived_age"), contrast.side(world.faces)
+    wanted = age[pairs.frame["a"].tolist()].mean()
+    row = found.where(sample="female", stat="mean", group="matched").frame
+    assert row["estimate"].item() == pytest.approx(wanted)
+    assert (
+        row["n"].item() + found.where(sample="female", stat="mean", group="left out").frame["n"].item()
+        == (side == 1).sum()
+    )
+
+
+def test_energy_is_nought_for_equal_groups_and_right_for_points_on_a_line():
+    frame = pd.DataFrame(
+        {"image": list("abcd"), "identity": list("abcd"), "side": ["focal", "focal", "reference", "reference"]}
+    )
+    same = lw.Vectors(list("abcd"), [[0.0], [1.0], [0.0], [1.0]], source="line")
+    assert energy(lw.Faces(frame), same, BY).frame["estimate"].item() == pytest.approx(0, abs=1e-9)
+    apart = lw.Vectors(list("abcd"), [[0.0], [0.0], [3.0], [4.0]], source="line")
+    assert energy(lw.Faces(frame), apart, BY).frame["estimate"].item() == pytest.approx(2 * 3.5 - 0 - 0.5, abs=1e-9)
+
+
+def test_bad_balance_is_refused(world, contrast):
+    with pytest.raises(SpecError, match="Did you mean 'pooled'"):
+        lw.balance(world.faces, contrast, covariates=["light"], ruler="pool")
+    with pytest.raises(SpecError, match="weights are numbers"):
+        lw.balance(world.faces, contrast, covariates=["light"], weights={"nobody": 1.0})
+    pairs = lw.match(world.faces, world.vectors, contrast)
+    turned = lw.Contrast("perceived_gender", focal="male", reference="female")
+    with pytest.raises(TableError, match="pairs are between"):
+        lw.balance(world.faces, turned, pairs, covariates=["light"])
