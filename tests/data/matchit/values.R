@@ -24,6 +24,8 @@ for (table in c("wages", "faces")) {
     if (ratio == 1) keep(table, "all focal", s$sum.all)
     found <- s$sum.matched
     if (ratio == 2) found[, "Std. Pair Dist."] <- NA
+    # This version forgets to standardise the pair distance where the means are equal.
+    found[abs(found[, "Std. Mean Diff."]) < 1e-7, "Std. Pair Dist."] <- NA
     keep(table, paste0("ratio", ratio, " focal"), found)
     sets <- m$match.matrix
     pairs <- do.call(rbind, lapply(rownames(sets), function(a) data.frame(a = a, b = na.omit(sets[a, ]))))
