@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from likewise.analyse.gaps import gaps
     from likewise.analyse.slopes import slopes
     from likewise.design.balance import balance
+    from likewise.design.levels import match_levels
     from likewise.design.match import match
+    from likewise.design.propensity import propensity
+    from likewise.design.retrieval import retrieval
     from likewise.design.trials import trials
     from likewise.tables import Contrast, Estimates, Faces, MatchSpec, Pairs, Ratings, Vectors
     from likewise.world import World
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors", "World",
-    "balance", "gaps", "match", "slopes", "trials",
+    "balance", "gaps", "match", "match_levels", "propensity", "retrieval", "slopes", "trials",
 ]  # fmt: skip
 
 _HOME = {
@@ -29,6 +32,9 @@ _HOME = {
     "balance": "likewise.design.balance",
     "gaps": "likewise.analyse.gaps",
     "match": "likewise.design.match",
+    "match_levels": "likewise.design.levels",
+    "propensity": "likewise.design.propensity",
+    "retrieval": "likewise.design.retrieval",
     "slopes": "likewise.analyse.slopes",
     "trials": "likewise.design.trials",
 }

@@ -56,12 +56,16 @@ class Greedy:
         self, *, ratio: int = 1, most: int | None = None, order: Index | None = None, progress: Progress
     ) -> list[Taken]:
         """Return what is taken, in that order: closest first, or each row of ``order`` in its turn."""
-        self._lists = self.scan.lists(progress)
+        self.begin(progress)
         taken: list[Taken] = []
         for self._round in range(ratio):
             taking = self._closest() if order is None else self._in_turn(order)
             taken += islice(taking, None if most is None else most - len(taken))
         return taken
+
+    def begin(self, progress: Progress) -> None:
+        """Make the first lists."""
+        self._lists = self.scan.lists(progress)
 
     def _open(self, row: int) -> bool:
         """Whether the row may still choose in this round; later rounds are for those who had all earlier ones."""
@@ -79,7 +83,7 @@ class Greedy:
             if settled and not self.used[self.other[column]]:
                 yield self._take(distance, row, column)
                 continue
-            best = self._best(row)
+            best = self.best(row)
             if best is not None:
                 heapq.heappush(heap, (best[0], True, row, best[1]))
 
@@ -88,7 +92,7 @@ class Greedy:
         self._upcoming = lambda: islice(waiting, 2 * _TOGETHER)
         while waiting:
             row = waiting.popleft()
-            best = self._best(row) if self._open(row) else None
+            best = self.best(row) if self._open(row) else None
             if best is not None:
                 yield self._take(best[0], row, best[1])
 
@@ -101,7 +105,7 @@ class Greedy:
     def _bound(nearest: Nearest) -> float:
         return min(float(nearest.values.min()) if len(nearest.values) else np.inf, nearest.rest)
 
-    def _best(self, row: int) -> tuple[float, int] | None:
+    def best(self, row: int) -> tuple[float, int] | None:
         """Return the row's nearest partner that is alive and accepted, measured exactly."""
         while True:
             nearest = self._lists[row]

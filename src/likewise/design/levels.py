@@ -1,0 +1,205 @@
+"""More than two levels: sets of one image a level, star-shaped around the reference level; and crossed columns.
+
+A set is a reference image with its nearest image of every focal level; its cost is the sum of these distances. Sets are
+taken greedily, the cheapest of all first, and everybody in a set leaves (with all images of the identity). Costs only
+rise as people leave, so that a heap of costs that are computed anew when they come to the top gives the exact result.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from likewise.design.greedy import Codes, Greedy
+from likewise.design.metric import Euclid
+from likewise.design.points import Floats, points
+from likewise.design.rules import Within, ledger, rules
+from likewise.design.scan import Scan, usable_threads
+from likewise.design.sides import check_keys, offer
+from likewise.engine import Silent
+from likewise.errors import ContrastError, SpecError, VectorError, nearest, some
+from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors
+
+Choice = tuple[float, tuple[int, ...], tuple[float, ...]]
+"""The cost of a set, the image of each level, and their distances."""
+
+
+def crossed(faces: Faces, columns: Sequence[str]) -> tuple[Faces, str]:
+    """Return faces with the columns' levels put together (``female & dark``), and the new column's name."""
+    unknown = [name for name in columns if name not in faces.attributes]
+    if unknown or len(set(columns)) < 2:
+        fix = nearest(unknown[0], faces.attributes) if unknown else ""
+        raise SpecError("two or more columns of Faces are crossed", got=some(unknown or columns), fix=fix)
+    parts = [faces.attribute(name).astype("str").where(faces.attribute(name).notna()) for name in columns]
+    together = parts[0].str.cat(pd.concat(parts[1:], axis=1), sep=" & ")
+    name = " & ".join(columns)
+    return faces.with_attribute(name, together.dropna()), name
+
+
+def match_levels(
+    faces: Faces,
+    vectors: Vectors,
+    contrasts: Sequence[Contrast],
+    spec: MatchSpec | None = None,
+    *,
+    within: Within = (),
+    memory: int = 2**30,
+    threads: int | None = None,
+) -> Pairs:
+    """Match several focal levels of one column to one reference level, in sets of one image a level.
+
+    Each set is as many pairs (``a`` of the focal level, ``b`` the set's reference image), with ``set`` and ``stratum``
+    (the contrast); ``balance`` and the analyses take the pairs of the contrast that they are asked about. ``max_pairs``
+    counts sets.
+    """
+    spec = spec or MatchSpec()
+    _check(contrasts, spec)
+    check_keys(faces, vectors)
+    _check_people(faces, contrasts)
+    stars = _Stars.of(faces, vectors, contrasts, spec, within, memory, threads or usable_threads())
+    chosen = stars.sets(spec.max_pairs)
+    frame = stars.frame(chosen)
+    proof = _proof(frame, faces, contrasts, spec, within)
+    short = spec.max_pairs is not None and len(chosen) < spec.max_pairs
+    note = "No set keeps all the rules" if not chosen else ""
+    return Pairs(
+        frame,
+        spec=spec,
+        ledger=proof,
+        dropped=stars.dropped(frame),
+        offered=stars.offered,
+        note=f"Only {len(chosen)} of the {spec.max_pairs} sets asked for could be had" if short and chosen else note,
+    )
+
+
+def _check(contrasts: Sequence[Contrast], spec: MatchSpec) -> None:
+    if len({(contrast.column, str(contrast.reference)) for contrast in contrasts}) != 1:
+        raise ContrastError("the contrasts share their column and reference level", got=some(contrasts))
+    if len({str(contrast.focal) for contrast in contrasts}) < len(contrasts):
+        raise ContrastError("each focal level is named once", got=some(contrasts))
+    taken = spec.method == "greedy" and spec.order == "closest" and spec.distance in ("euclidean", "mean_row")
+    if not taken or spec.ratio > 1 or spec.references or spec.remove_contrast:
+        fix = "Match the levels one by one with match()."
+        raise SpecError("sets of several levels are matched greedily, closest first, by a plain distance", fix=fix)
+
+
+def _check_people(faces: Faces, contrasts: Sequence[Contrast]) -> None:
+    levels = faces.attribute(contrasts[0].column).groupby(faces.identities).nunique()
+    several = sorted(levels.index[levels > 1])
+    if several:
+        raise ContrastError("an identity is on one level", got=f"several for {some(several)}", fix="Mend the labels.")
+
+
+@dataclass
+class _Stars:
+    """Reference images as centres, and for each focal level a search from the centres to its images."""
+
+    contrasts: Sequence[Contrast]
+    centres: list[str]
+    images: list[list[str]]
+    levels: list[Greedy]
+    own: Codes
+    other: list[Codes]
+    offered: dict[str, int]
+    gone: list[tuple[str, str, int]]
+
+    @classmethod
+    def of(
+        cls, faces: Faces, vectors: Vectors, contrasts: Sequence[Contrast], spec: MatchSpec, within: Within,
+        memory: int, threads: int,
+    ) -> _Stars:  # fmt: skip
+        needed = [("no vector", vectors), *((f"no vector of {second.source}", second) for second, _ in within)]
+        offers = [offer(faces, contrast, spec, list(needed)) for contrast in contrasts]
+        centres = sorted(set.intersection(*(set(entry.reference) for entry in offers)))
+        images = [entry.focal for entry in offers]
+        if not centres or not all(images):
+            raise VectorError("every level has images with vectors, each identity on one level", got="none for one")
+        scans = []
+        for contrast, focal in zip(contrasts, images, strict=True):
+            left, right = points(vectors, centres, focal, spec)
+            found = rules(faces, contrast, spec, centres, focal, within)
+            farthest = dict(spec.caliper).get("distance", np.inf)
+            scans.append(Scan(Euclid(left, right, keep=memory // 2), found, farthest, memory=memory, threads=threads))
+        names = [*centres, *(image for part in images for image in part)]
+        whose = faces.identities.loc[names] if "identity" in spec.antiexact else pd.Series(names)
+        codes = pd.factorize(whose)[0].astype(np.int64)
+        cuts = np.cumsum([len(centres), *map(len, images)])[:-1]
+        own, *other = np.split(codes, cuts)
+        offered = {str(contrast.focal): entry.offered[str(contrast.focal)]
+                   for contrast, entry in zip(contrasts, offers, strict=True)}  # fmt: skip
+        reference = str(contrasts[0].reference)
+        offered[reference] = offers[0].offered[reference]
+        gone = sorted({entry for part in offers for entry in part.gone})
+        levels = [Greedy(scan, own, codes, lambda row, column: True) for scan, codes in zip(scans, other, strict=True)]
+        return cls(contrasts, centres, images, levels, own, other, offered, gone)
+
+    def sets(self, most: int | None) -> list[tuple[int, Choice]]:
+        """Return (centre, choice) in the order in which sets are taken."""
+        used = np.zeros(int(max(codes.max() for codes in (self.own, *self.other))) + 1, dtype=bool)
+        for level in self.levels:
+            level.used = used  # one and the same for all
+            level.begin(Silent())
+        heap: list[tuple[float, tuple[int, ...], int]] = [(0.0, (-1,), row) for row in range(len(self.centres))]
+        found: list[tuple[int, Choice]] = []
+        fresh: dict[int, Choice] = {}
+        while heap and (most is None or len(found) < most):
+            cost, members, row = heapq.heappop(heap)
+            if used[self.own[row]]:
+                continue
+            last = fresh.get(row)
+            codes = [self.other[level][member] for level, member in enumerate(members) if member >= 0]
+            if last is not None and (cost, members) == last[:2] and not used[codes].any():
+                found.append((row, last))
+                used[[self.own[row], *codes]] = True
+                continue
+            choice = self._choice(row)
+            if choice is not None:
+                fresh[row] = choice
+                heapq.heappush(heap, (choice[0], choice[1], row))
+        return found
+
+    def _choice(self, row: int) -> Choice | None:
+        """Return the nearest living image of every level, measured exactly; nothing when a level has none."""
+        found = [level.best(row) for level in self.levels]
+        best = [entry for entry in found if entry is not None]
+        if len(best) < len(found):
+            return None
+        distances = tuple(distance for distance, _ in best)
+        return float(np.sum(distances)), tuple(member for _, member in best), distances
+
+    def frame(self, chosen: list[tuple[int, Choice]]) -> pd.DataFrame:
+        """Return the sets as pairs with their centre."""
+        rows = []
+        for rank, (centre, (_, members, distances)) in enumerate(chosen, 1):
+            for level, contrast in enumerate(self.contrasts):
+                rows.append((f"s{rank:05d}-{level + 1}", self.images[level][members[level]], self.centres[centre],
+                             distances[level], contrast.label, f"s{rank:05d}"))  # fmt: skip
+        frame = pd.DataFrame(rows, columns=["pair", "a", "b", "distance", "stratum", "set"])
+        text = dict.fromkeys(["pair", "a", "b", "stratum", "set"], "str")
+        return frame.astype({**text, "distance": "float64"})
+
+    def dropped(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Count by level who is in no set."""
+        inside = set(frame["a"]) | set(frame["b"])
+        sides = zip(self.offered, (*self.images, self.centres), strict=True)
+        rows = [(side, "in no set", sum(image not in inside for image in images)) for side, images in sides]
+        counts = [*self.gone, *(entry for entry in rows if entry[2])]
+        return pd.DataFrame(counts, columns=["side", "reason", "images"])
+
+
+def _proof(
+    frame: pd.DataFrame, faces: Faces, contrasts: Sequence[Contrast], spec: MatchSpec, within: Within
+) -> pd.DataFrame:
+    """Prove every contrast's pairs by themselves, and that nobody is in two sets."""
+    parts = [ledger(frame[frame["stratum"] == contrast.label], faces, contrast, spec, within) for contrast in contrasts]
+    proof = pd.concat(parts).sort_index() if len(frame) else parts[0]
+    identity = faces.identities
+    people = pd.concat([frame[["set"]].assign(who=identity.loc[frame[side]].to_numpy()) for side in ("a", "b")])
+    sets: Floats = people.groupby("who")["set"].transform("nunique").to_numpy().reshape(2, -1)
+    if "identity" in spec.antiexact:
+        proof["identity in one set"] = (sets == 1).all(axis=0)
+    return proof

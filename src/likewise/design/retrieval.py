@@ -1,0 +1,181 @@
+"""retrieval: which distance preserves what. The nearest neighbours of a sample of images, by each distance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from likewise.design.balance import row
+from likewise.design.metric import Euclid
+from likewise.design.points import Index, Points
+from likewise.design.rules import Near, Rule
+from likewise.design.sample import Floats, Sample
+from likewise.design.scan import Scan
+from likewise.errors import SpecError, nearest, some
+from likewise.tables import Estimates, Faces, Stat, Vectors, register_stat
+
+for _stat in (
+    Stat("neighbour_error", "mean absolute difference to the nearest neighbours", 0.0, "mean"),
+    Stat("neighbour_disagreement", "share of nearest neighbours of another level", 0.0, "proportion"),
+    Stat("identity_error", "share of queries whose nearest neighbour is somebody else", 0.0, "proportion"),
+):
+    register_stat(_stat)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A distance under a condition: by ``vectors``, among those nearer than ``limit`` by ``second``."""
+
+    vectors: Vectors
+    second: Vectors
+    limit: float
+
+
+def retrieval(
+    faces: Faces,
+    distances: Mapping[str, Vectors | Limited],
+    *,
+    covariates: Sequence[str],
+    queries: int = 1000,
+    neighbours: int = 10,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Estimates:
+    """Say how far the nearest images by each distance differ from the query in each covariate, and in identity.
+
+    Numbers: mean absolute difference; words and 0/1: share that disagrees. A query counts once, with the mean over its
+    neighbours. Intervals are over the draw of queries, clustered by identity, with the other images as given; errors
+    with a long tail need many queries (with 120 queries and a normal covariate, 95 % intervals covered 88 %). The
+    identity error is over queries that have another image of the same person to be found. All distances are asked the
+    same queries, over the images that all of them have. A query that a limit leaves without neighbours is left out
+    there, and ``n`` says how many remain.
+    """
+    images = _common(faces, distances)
+    unknown = [name for name in covariates if name not in faces.attributes]
+    if unknown:
+        fix = nearest(unknown[0], faces.attributes)
+        raise SpecError("covariates are columns of Faces", got=repr(unknown[0]), fix=fix)
+    if neighbours < 1 or len(images) <= neighbours:
+        raise SpecError("there are more images than neighbours, and at least one", got=f"{len(images)}, {neighbours}")
+    rng = np.random.default_rng(seed)
+    asked = np.sort(rng.choice(len(images), min(queries, len(images)), replace=False))
+    rows: list[dict[str, object]] = []
+    for name, distance in distances.items():
+        found = _neighbours(images, distance, asked, neighbours)
+        rows += _identity_rows(name, faces, images, asked, found, level)
+        for covariate in covariates:
+            rows += _rows(name, covariate, faces, images, asked, found, level)
+    return Estimates.of(rows)
+
+
+def _common(faces: Faces, distances: Mapping[str, Vectors | Limited]) -> list[str]:
+    if not distances:
+        raise SpecError("retrieval compares distances", got="none")
+    every = [
+        part for given in distances.values()
+        for part in ((given.vectors, given.second) if isinstance(given, Limited) else (given,))
+    ]  # fmt: skip
+    images = [image for image in sorted(faces.images) if all(image in vectors for vectors in every)]
+    if len(images) < 2:
+        raise SpecError("all distances have vectors of the same images", got=some(images))
+    return images
+
+
+def _neighbours(images: list[str], distance: Vectors | Limited, asked: Index, most: int) -> list[Index]:
+    """Return for each query its nearest other images, exactly, ties by key."""
+    vectors = distance.vectors if isinstance(distance, Limited) else distance
+    queries = [images[index] for index in asked]
+    rules: list[Rule] = [_Others(asked)]
+    if isinstance(distance, Limited):
+        rules.append(Near("within", _euclid(distance.second, queries, images), distance.limit))
+    scan = Scan(_euclid(vectors, queries, images), rules)
+    everyone = np.arange(len(images), dtype=np.intp)
+    return [
+        nearest_exactly(scan, row, everyone, most)
+        for run in np.array_split(np.arange(len(asked)), max(1, len(asked) // 256))
+        for row in run.tolist()
+    ]
+
+
+def nearest_exactly(scan: Scan, row: int, columns: Index, most: int) -> Index:
+    """Return the ``most`` nearest columns of a row in order of distance, then key."""
+    length = most + 8
+    while True:
+        found = scan.nearest(np.array([row]), columns, length)[0]
+        distances = scan.metric.exact(row, found.columns)
+        order = np.lexsort((found.columns, distances))[:most]
+        if found.rest == np.inf or (len(order) == most and distances[order[-1]] < found.rest):
+            return found.columns[order]
+        length *= 2
+
+
+@dataclass(frozen=True)
+class _Others:
+    """An image is not its own neighbour."""
+
+    asked: Index
+    name: str = "another image"
+
+    def mask(self, rows: Index, columns: Index) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """Return everybody but the query itself."""
+        different: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = self.asked[rows][:, None] != columns[None, :]
+        return different
+
+
+def _euclid(vectors: Vectors, queries: list[str], images: list[str]) -> Euclid:
+    left, right = (Points(vectors.values, vectors.rows(names)) for names in (queries, images))
+    return Euclid(left, right, keep=2**30)
+
+
+def _rows(
+    name: str, covariate: str, faces: Faces, images: list[str], asked: Index, found: list[Index], level: float
+) -> list[dict[str, object]]:
+    column = faces.attribute(covariate).loc[images]
+    number = pd.api.types.is_numeric_dtype(column.dtype) and not column.dropna().isin((0, 1)).all()
+    codes = column.to_numpy(dtype=np.float64) if number else _codes(column)
+    errors = [_error(codes, query, others, number) for query, others in zip(asked.tolist(), found, strict=True)]
+    stat = "neighbour_error" if number else "neighbour_disagreement"
+    return _told(covariate, stat, name, faces, images, asked, np.array(errors), level)
+
+
+def _codes(column: pd.Series) -> Floats:
+    codes = pd.factorize(column)[0].astype(np.float64)
+    codes[codes < 0] = np.nan
+    return codes
+
+
+def _error(codes: Floats, query: int, others: Index, number: bool) -> float:
+    apart = codes[others] - codes[query]
+    apart = apart[~np.isnan(apart)]
+    if len(apart) == 0:
+        return np.nan
+    return float(np.abs(apart).mean() if number else (apart != 0).mean())
+
+
+def _identity_rows(
+    name: str, faces: Faces, images: list[str], asked: Index, found: list[Index], level: float
+) -> list[dict[str, object]]:
+    who = pd.factorize(faces.identities.loc[images])[0]
+    several = np.bincount(who)[who] > 1
+    errors = np.array(
+        [
+            float(who[others[0]] != who[query]) if len(others) and several[query] else np.nan
+            for query, others in zip(asked.tolist(), found, strict=True)
+        ]
+    )
+    return _told("identity", "identity_error", name, faces, images, asked, errors, level)
+
+
+def _told(
+    quantity: str, stat: str, name: str, faces: Faces, images: list[str], asked: Index, errors: Floats, level: float
+) -> list[dict[str, object]]:
+    there = ~np.isnan(errors)
+    if not there.any():
+        return []
+    people = pd.factorize(faces.identities.loc[[images[index] for index in asked]])[0].astype(np.int64)
+    sample = Sample(errors[there], people[there], np.ones(int(there.sum())))
+    low, high, method = sample.interval(level)
+    return [row(quantity, stat, name, "all", sample.mean, [sample], low, high, level, method)]

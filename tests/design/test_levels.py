@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.design.levels import crossed, match_levels
+from likewise.errors import ContrastError, SpecError
+
+CONTRASTS = [lw.Contrast("skin", focal=level, reference="light") for level in ("dark", "medium")]
+
+
+def problem(seed: int) -> tuple[lw.Faces, lw.Vectors]:
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(12), rng.integers(1, 4, 12))
+    frame = pd.DataFrame({"image": rng.permutation(len(who)), "identity": who})
+    faces = lw.Faces(frame.assign(skin=np.array(["light", "medium", "dark"])[who % 3]))
+    return faces, lw.Vectors(faces.images, rng.normal(size=(len(who), 3)), source="w")
+
+
+def naive(faces: lw.Faces, vectors: lw.Vectors) -> list[tuple[str, str, str]]:
+    """All sets at once, the cheapest first, everybody in it leaves."""
+    skin, identity = faces.attribute("skin"), faces.identities
+    groups = [sorted(skin.index[skin == level]) for level in ("light", "dark", "medium")]
+    place = {image: vectors.take([image]).astype(float)[0] for image in faces.images}
+    cost = {
+        found: sum(np.sqrt(((place[found[0]] - place[member]) ** 2).sum()) for member in found[1:])
+        for found in product(*groups)
+    }
+    sets, used = [], set()
+    for found in sorted(cost, key=lambda key: cost[key]):
+        people = {identity[image] for image in found}
+        if not people & used:
+            sets.append(found)
+            used |= people
+    return sets
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sets_are_the_cheapest_of_all_in_turn(seed: int):
+    faces, vectors = problem(seed)
+    found = match_levels(faces, vectors, CONTRASTS)
+    wide = found.frame.pivot(index="set", columns="stratum", values="a").assign(
+        b=found.frame.groupby("set")["b"].first()
+    )
+    assert list(wide[["b", "dark - light", "medium - light"]].itertuples(index=False, name=None)) == naive(
+        faces, vectors
+    )
+    assert found.ledger.drop(columns="pair").all(axis=None)
+    assert sum(found.offered.values()) == len(faces)
+
+
+def test_balance_takes_the_pairs_of_its_contrast():
+    faces, vectors = problem(0)
+    found = match_levels(faces, vectors, CONTRASTS)
+    numbered = faces.with_attribute("light_level", {image: float(k) for k, image in enumerate(faces.images)})
+    told = lw.balance(numbered, CONTRASTS[0], found, covariates=["light_level"])
+    assert told.where(sample="matched", stat="smd").frame["n"].item() == 2 * found.frame["set"].nunique()
+
+
+def test_columns_are_crossed(world):
+    faces, name = crossed(world.faces, ["perceived_gender", "eyeglasses"])
+    assert name == "perceived_gender & eyeglasses"
+    assert set(faces.attribute(name)) == {f"{g} & {e}" for g in ("female", "male") for e in (0, 1)}
+    with pytest.raises(SpecError, match="Did you mean"):
+        crossed(world.faces, ["perceived_gende", "eyeglasses"])
+
+
+def test_what_makes_no_sense_is_refused():
+    faces, vectors = problem(0)
+    with pytest.raises(ContrastError, match="share their column"):
+        match_levels(faces, vectors, [CONTRASTS[0], lw.Contrast("skin", focal="light", reference="dark")])
+    with pytest.raises(SpecError, match="one by one"):
+        match_levels(faces, vectors, CONTRASTS, lw.MatchSpec(method="optimal"))
+    assert "Only 4 of the 99 sets" in match_levels(faces, vectors, CONTRASTS, lw.MatchSpec(max_pairs=99)).note
