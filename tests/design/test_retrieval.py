@@ -40,7 +40,7 @@ def test_neighbours_are_the_nearest_and_errors_their_means():
 
 def test_a_limit_leaves_only_those_within():
     faces, pose, person = made()
-    found = retrieval(faces, {"both": Limited(pose, person, 0.8)}, covariates=["perceived_gender"], neighbours=5)
+    found = retrieval(faces, {"both": Limited(pose, person, 0.4)}, covariates=["perceived_gender"], neighbours=5)
     assert found.where(stat="neighbour_disagreement").frame["estimate"].item() == 0
 
 
