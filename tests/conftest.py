@@ -35,7 +35,9 @@ def drawn(**options: float) -> Drawn:
     world = lw.World(**options)  # type: ignore[arg-type]
     faces, factors = world.draw()
     pictures = to_pictures(draw(factors))
-    return Drawn(world, faces, factors, pictures, lw.Vectors(faces.images, 2 * see(pictures), source="the world's factors"))
+    return Drawn(
+        world, faces, factors, pictures, lw.Vectors(faces.images, 2 * see(pictures), source="the world's factors")
+    )
 
 
 @pytest.fixture(scope="session")

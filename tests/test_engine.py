@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import workers
 
+import workers
 from likewise.engine import Engine
 from likewise.errors import EngineError, ImageError, SpecError
 
@@ -56,7 +56,9 @@ def test_an_accident_is_tried_again(engine, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES, ids=["here", "processes"])
 def test_what_keeps_failing_is_said(engine, tmp_path):
-    with pytest.raises(EngineError, match=r"the chunk with 'x', 'xx', 'xxx' and 2 more.*OSError: the disk hiccupped.*is kept"):
+    with pytest.raises(
+        EngineError, match=r"the chunk with 'x', 'xx', 'xxx' and 2 more.*OSError: the disk hiccupped.*is kept"
+    ):
         list(engine.map(workers.Fails(tmp_path, "xxx", times=99), ITEMS))
 
 

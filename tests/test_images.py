@@ -30,7 +30,9 @@ def test_every_kind_of_image_becomes_rgb(tmp_path, mode):
     assert decode(tmp_path / f"a.{ending}").shape == (6, 4, 3)
 
 
-@pytest.mark.parametrize("content", [b"", b"not an image", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, b"%!PS-Adobe-3.0 EPSF-3.0\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"not an image", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, b"%!PS-Adobe-3.0 EPSF-3.0\n"]
+)
 def test_what_does_not_decode_is_refused(tmp_path, content):
     (tmp_path / "a.png").write_bytes(content)
     with pytest.raises(ImageError, match=r"can be decoded; got 'a.png'"):

@@ -92,10 +92,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "kind"), [(errno.ENOSPC, SpaceError), (errno.EDQUOT, SpaceError), (errno.EROFS, ReadOnlyError), (errno.EACCES, ReadOnlyError)]
+    ("number", "kind"),
+    [
+        (errno.ENOSPC, SpaceError),
+        (errno.EDQUOT, SpaceError),
+        (errno.EROFS, ReadOnlyError),
+        (errno.EACCES, ReadOnlyError),
+    ],
 )
 def test_the_systems_refusals_are_explained(tmp_path, number, kind):
-    with pytest.raises(kind, match="no space is left|cannot be written"), replacing(tmp_path / "a"):
+    with pytest.raises(kind, match=r"no space is left|cannot be written"), replacing(tmp_path / "a"):
         raise OSError(number, "no")
 
 
@@ -104,7 +110,9 @@ def small_disk(tmp_path: Path):
     """A real file system of 64 kB."""
     mount = tmp_path / "disk"
     mount.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(mount)], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(mount)], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip("mounting a small disk needs root")
     yield mount

@@ -21,7 +21,9 @@ def test_a_face_is_found_again_in_the_latent_space(world):
     for target in to_signals(world.pictures[:5]):
         z, distance = project_one(target, GENERATOR, PIXELS, ProjectSpec())
         assert z.shape == (GENERATOR.rows, GENERATOR.dim)
-        assert distance == pytest.approx(PIXELS.distance(GENERATOR.synthesise(z[None].astype(np.float32)), target[None])[0])
+        assert distance == pytest.approx(
+            PIXELS.distance(GENERATOR.synthesise(z[None].astype(np.float32)), target[None])[0]
+        )
         assert distance < 1e-5  # what rounding to bytes leaves
 
 
@@ -37,7 +39,10 @@ def test_no_small_step_is_better(world, lambda_):
 def test_lambda_draws_the_rows_together(world):
     w = GENERATOR.sample_w(4, seed=1)[None]  # four rows that differ
     target = GENERATOR.synthesise(w)[0]
-    spread = [np.square(z - z.mean(axis=0)).mean() for z in (project_one(target, GENERATOR, PIXELS, ProjectSpec(lambda_=k))[0] for k in (0, 1e-3, 10))]
+    spread = [
+        np.square(z - z.mean(axis=0)).mean()
+        for z in (project_one(target, GENERATOR, PIXELS, ProjectSpec(lambda_=k))[0] for k in (0, 1e-3, 10))
+    ]
     assert spread[0] >= spread[1] >= spread[2]
 
 

@@ -7,7 +7,14 @@ import likewise as lw
 from likewise.errors import ContrastError
 
 FACES = lw.Faces(
-    pd.DataFrame({"image": list("abcd"), "identity": list("abcd"), "perceived_gender": ["f", "m", "x", None], "Male": [0, 1, 1, 0]})
+    pd.DataFrame(
+        {
+            "image": list("abcd"),
+            "identity": list("abcd"),
+            "perceived_gender": ["f", "m", "x", None],
+            "Male": [0, 1, 1, 0],
+        }
+    )
 )
 
 

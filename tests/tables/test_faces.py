@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from invariants import check_faces
 
 import likewise as lw
+from invariants import check_faces
 from likewise.errors import TableError, WordingWarning
 
 ROWS = pd.DataFrame({"image": ["007", "8", "9"], "identity": ["a", "a", "b"], "perceived_gender": ["f", "f", "m"]})
@@ -32,8 +32,12 @@ def test_keys_survive_the_way_to_disk_as_text(tmp_path, ending):
 
 
 def test_columns_can_be_named_and_renamed(tmp_path):
-    ROWS.rename(columns={"image": "file_name", "identity": "person", "perceived_gender": "gender"}).to_csv(tmp_path / "t.csv")
-    faces = lw.Faces.read(tmp_path / "t.csv", image="file_name", identity="person", rename={"gender": "perceived_gender"})
+    ROWS.rename(columns={"image": "file_name", "identity": "person", "perceived_gender": "gender"}).to_csv(
+        tmp_path / "t.csv"
+    )
+    faces = lw.Faces.read(
+        tmp_path / "t.csv", image="file_name", identity="person", rename={"gender": "perceived_gender"}
+    )
     assert faces.frame["perceived_gender"].tolist() == ["f", "f", "m"]
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from invariants import check_noun
 
 import likewise as lw
+from invariants import check_noun
 from likewise.errors import SpecError, TableError
 
 ROWS = pd.DataFrame({"pair": ["p1", "p2"], "a": ["1", "2"], "b": ["3", "4"], "distance": [0.1, 0.2]})
@@ -13,7 +13,9 @@ DROPPED = pd.DataFrame({"side": ["f", "m"], "reason": ["no vector", "partners us
 
 
 def made() -> lw.Pairs:
-    return lw.Pairs(ROWS, spec=lw.MatchSpec(exact="age"), ledger=LEDGER, dropped=DROPPED, offered={"f": 3, "m": 5}, note="Only 2")
+    return lw.Pairs(
+        ROWS, spec=lw.MatchSpec(exact="age"), ledger=LEDGER, dropped=DROPPED, offered={"f": 3, "m": 5}, note="Only 2"
+    )
 
 
 def test_pairs_remember_how_they_were_made(tmp_path):
@@ -75,6 +77,6 @@ def test_a_spec_without_meaning_is_refused(options, says):
 
 
 def test_an_unknown_option_names_the_nearest():
-    with pytest.raises(SpecError, match="no option 'calliper'. Did you mean 'caliper'"):
+    with pytest.raises(SpecError, match=r"no option 'calliper'\. Did you mean 'caliper'"):
         lw.MatchSpec.from_dict({"calliper": {}})
     assert hash(lw.MatchSpec(caliper={"b": 1, "a": 2})) == hash(lw.MatchSpec(caliper={"a": 2, "b": 1}))

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from invariants import check_ratings
 
 import likewise as lw
+from invariants import check_ratings
 from likewise.errors import TableError
 
-ROWS = pd.DataFrame({"unit": ["1", "1"], "rater": ["dlib", "anna"], "question": ["distance", "same"], "value": [0.4, None]})
+ROWS = pd.DataFrame(
+    {"unit": ["1", "1"], "rater": ["dlib", "anna"], "question": ["distance", "same"], "value": [0.4, None]}
+)
 
 
 def test_a_model_and_a_person_are_both_raters(tmp_path):

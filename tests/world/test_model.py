@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import drawn
-from invariants import check_estimates, check_faces
 
 import likewise as lw
+from conftest import drawn
+from invariants import check_estimates, check_faces
 from likewise.errors import SpecError
 from likewise.make.rate import rate_trials
 from likewise.world.model import CONTRAST, COVARIATES, LABELS
@@ -83,7 +83,11 @@ def test_the_truth_is_a_table_like_any_other():
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"identities": 3}, "at least 8"), ({"confounding": 3.0}, "lies in 0 to 1"), ({"people_effect": -0.9}, "chances lie in 0 to 1")],
+    [
+        ({"identities": 3}, "at least 8"),
+        ({"confounding": 3.0}, "lies in 0 to 1"),
+        ({"people_effect": -0.9}, "chances lie in 0 to 1"),
+    ],
 )
 def test_an_impossible_world_is_refused(options, says):
     with pytest.raises(SpecError, match=says):

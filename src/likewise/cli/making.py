@@ -19,6 +19,7 @@ from likewise.design.balance import balance
 from likewise.design.match import match
 from likewise.design.trials import trials
 from likewise.engine import Result, Work
+from likewise.errors import TableError
 from likewise.images import Album
 from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
 from likewise.make.project import Projection
@@ -182,11 +183,19 @@ def rating(job: Job) -> None:
 
 
 def _rate_trials(job: Job, rater: Rater) -> Ratings:
-    asked = Pairs.read(job.path(TRIALS))
+    asked = _asked(job)
     recogniser = job.used(create("recogniser", rater.name, rater.options))
     work = Embedding(rater.name, rater.options, job.album(job.faces()))
     parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
     return rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+
+
+def _asked(job: Job) -> Pairs:
+    asked = Pairs.read(job.path(TRIALS))
+    if len(asked) == 0:
+        fix = "Check the identity column, or leave recognisers and people out of the plan."
+        raise TableError("raters are asked about two images of a person", got="nobody with two images", fix=fix)
+    return asked
 
 
 def _rate_sweep(job: Job, rater: Rater) -> Ratings:
@@ -205,7 +214,7 @@ def asking(job: Job) -> None:
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
     album = job.album(job.faces())
-    answers = crowd.answers(Pairs.read(job.path(TRIALS)), album, job.plan.seed)
+    answers = crowd.answers(_asked(job), album, job.plan.seed)
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
 
@@ -214,12 +223,14 @@ def analysing(job: Job) -> None:
     """Estimate gaps and slopes."""
     plan, faces = job.plan, job.faces()
     asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
+    if len(pairs) < 2:
+        job.notes.append(f"{len(pairs)} pairs were found: too few to say anything about look-alikes.")
     gaps_in = partial(
         gaps,
         trials=asked,
         faces=faces,
         contrast=plan.contrast,
-        pairs=pairs,
+        pairs=pairs if len(pairs) >= 2 else None,
         covariates=_covariates(job),
         level=plan.analyse.level,
     )

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.progress import Progress as RichProgress
 
 from likewise.engine import Progress, Silent
 
-_EVERY = 2.0  # seconds between two lines of a log
+_EVERY = 5.0  # seconds between two lines of a log
 
 
 class Voice(Protocol):
@@ -80,7 +80,8 @@ class Log:
     @contextmanager
     def task(self, name: str, total: int) -> Iterator[Progress]:
         """Print lines while the work goes on."""
-        yield _LogTask(self, name, total)
+        now = time.monotonic()
+        yield _LogTask(self, name, total, started=now, said=now)
 
 
 @dataclass
@@ -88,9 +89,9 @@ class _LogTask:
     log: Log
     name: str
     total: int
+    started: float
+    said: float
     done: int = 0
-    started: float = field(default_factory=time.monotonic)
-    said: float = field(default_factory=time.monotonic)
 
     def advance(self, items: int) -> None:
         self.done += items

@@ -117,8 +117,7 @@ class Vectors(Noun):
             f"  source: {self.source}",
             f"  from {self.images[0]!r} to {self.images[-1]!r}" if self.images else "  no images",
             f"  mean {sample.mean():.4g}, sd {sample.std():.4g} (of the first {len(sample)})" if self.images else "",
-            f"  {'memory-mapped' if self.mapped else 'in memory'},"
-            f" {self.values.nbytes / 2**20:.1f} MB",
+            f"  {'memory-mapped' if self.mapped else 'in memory'}, {self.values.nbytes / 2**20:.1f} MB",
             "  aligned by key",
         ]
 
