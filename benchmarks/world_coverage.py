@@ -22,7 +22,7 @@ from likewise.world.model import CONTRAST, COVARIATES
 from likewise.world.occupants import WorldClassifier, WorldCrowd, WorldEditor, WorldRecogniser
 from likewise.world.scene import draw, see
 
-SPEC = lw.MatchSpec(caliper={"distance": 4.5})
+SPEC = lw.MatchSpec.from_dict({"caliper": {"distance": 4.5}})
 NAMES = [covariate.column for covariate in COVARIATES]
 
 
