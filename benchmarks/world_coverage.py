@@ -40,7 +40,8 @@ def audit(seed: int, identities: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]
         lw.gaps(distances, asked, faces, CONTRAST, pairs=pairs, covariates=NAMES),
         lw.gaps(people, asked, faces, CONTRAST, pairs=pairs, covariates=NAMES, panel="people"),
         sweep(faces, pictures, row, seed),
-        naive(people, asked, faces),
+        naive("world-recogniser: distance", distances, asked, faces),
+        naive("people: same", people, asked, faces),
     ]
     return world.truth(SweepSpec().levels).frame, lw.Estimates.together(parts).frame
 
@@ -56,14 +57,14 @@ def sweep(faces: lw.Faces, pictures: np.ndarray, row: pd.Series, seed: int) -> l
     return lw.slopes(rate_images(units, list(scores[0]), table, tagger), made, threshold=tagger.threshold)
 
 
-def naive(ratings: lw.Ratings, asked: lw.Pairs, faces: lw.Faces) -> lw.Estimates:
+def naive(quantity: str, ratings: lw.Ratings, asked: lw.Pairs, faces: lw.Faces) -> lw.Estimates:
     """The interval that takes every answer for independent: what not to do."""
     frame = ratings.frame
     side = frame["unit"].map(asked.frame.set_index("pair")["a"]).map(CONTRAST.side(faces))
     groups = [frame.loc[side == sign, "value"] for sign in (1, -1)]
     gap = groups[0].mean() - groups[1].mean()
     half = 1.96 * sum(group.var() / len(group) for group in groups) ** 0.5
-    row = {"quantity": "people: same", "stat": "gap", "sample": "naive", "group": CONTRAST.label, "estimate": gap}
+    row = {"quantity": quantity, "stat": "gap", "sample": "naive", "group": CONTRAST.label, "estimate": gap}
     rest = {
         "low": gap - half,
         "high": gap + half,
