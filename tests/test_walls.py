@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "design": {"errors", "tables", "engine"},
     "analyse": {"errors", "tables"},
     "study": {"errors", "tables", "images", "store", "plugins"},
-    "world": {"errors", "tables", "images", "plugins"},
+    "world": {"errors", "tables", "images", "plugins", "engine"},
     "report": {"errors", "tables"},
 }
 """``cli`` may import everything and is imported by nobody; the package's own names (``__version__``) are free."""

@@ -31,6 +31,8 @@ def test_every_voice_keeps_stdout_clean(capsys, speaker):
     speaker.say("hello [not markup]")
     with speaker.task("work", 3) as task:
         task.advance(3)
+    with speaker.busy("thinking"):
+        pass
     shown = capsys.readouterr()
     assert shown.out == ""
     assert isinstance(speaker, Quiet) or "hello [not markup]" in shown.err

@@ -25,7 +25,7 @@ from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
 from likewise.make.project import Projection
 from likewise.make.rate import Embedding, Scoring, rate_images, rate_trials
 from likewise.make.read import read_images
-from likewise.plugins import create
+from likewise.plugins import Pictures, create
 from likewise.report.page import write_report
 from likewise.store import Folder
 from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
@@ -213,8 +213,14 @@ def asking(job: Job) -> None:
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    album = job.album(job.faces())
-    answers = crowd.answers(_asked(job), album, job.plan.seed)
+    asked, album = _asked(job), job.album(job.faces())
+    with job.voice.task("ask", 2 * len(asked)) as progress:
+
+        def look(images: list[str]) -> Pictures:
+            progress.advance(len(images))
+            return album(images)
+
+        answers = crowd.answers(asked, look, job.plan.seed)
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
 

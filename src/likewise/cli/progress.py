@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,9 @@ class Voice(Protocol):
     def task(self, name: str, total: int) -> AbstractContextManager[Progress]:
         """Open a piece of work of so many items."""
 
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Open a piece of work that cannot be counted."""
+
 
 class Quiet:
     """Says nothing."""
@@ -38,6 +41,10 @@ class Quiet:
     def task(self, name: str, total: int) -> Iterator[Progress]:
         """Show nothing."""
         yield Silent()
+
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Show nothing."""
+        return nullcontext()
 
 
 class Terminal:
@@ -59,6 +66,10 @@ class Terminal:
         )  # fmt: skip
         with RichProgress(*columns, console=self._console, transient=True) as bar:
             yield _RichTask(bar, bar.add_task(name, total=total))
+
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Turn a wheel."""
+        return self._console.status(f"{name} ...")
 
 
 @dataclass
@@ -82,6 +93,10 @@ class Log:
         """Print lines while the work goes on."""
         now = time.monotonic()
         yield _LogTask(self, name, total, started=now, said=now)
+
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Print nothing: the stage itself speaks when it is done."""
+        return nullcontext()
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -121,7 +122,8 @@ def _done(folder: Folder, plan: Plan, stage: Stage, voice: Voice) -> Outcome:
     job = Job(folder, plan, voice, key)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LikewiseWarning)
-        stage.make(job)
+        with nullcontext() if stage.counted else voice.busy(stage.name):
+            stage.make(job)
     job.notes += [str(entry.message) for entry in caught if issubclass(entry.category, LikewiseWarning)]
     _seal(folder, plan, stage, job)
     outcome = Outcome(stage.name, stage.artefact, "made", why, time.monotonic() - started, job.summary, job.notes)
