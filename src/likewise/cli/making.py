@@ -229,7 +229,7 @@ def analysing(job: Job) -> None:
     plan = job.plan
     asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
     if len(pairs) < 2:
-        job.notes.append(f"{len(pairs)} pairs were found: too few to say anything about look-alikes.")
+        job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
     gaps_in = partial(
         gaps,
         trials=asked,
