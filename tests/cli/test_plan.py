@@ -50,7 +50,7 @@ def test_a_plan_is_read(written):
         ("[counterfactual]\nlevels = [1, 2, 3]", "the middle level 0"),
         ("[counterfactual]\nlevels = 3", "counterfactual.levels is a list"),
         ("[analyse]\nlevel = 95", "between 0 and 1"),
-        ("[engine]\nkind = 'here'\nworkers = 4", "only with kind"),
+        ("[engine]\nkind = 'here'\nworkers = 4", "several workers need"),
         ("[ask]\ncrowd = 3", "ask.crowd is text; got 3"),
         ("x = [", "is TOML"),
     ],

@@ -141,13 +141,14 @@ def test_the_same_seed_gives_the_same_bytes(finished, tmp_path, capsys):
         assert digest_of(tmp_path / "again" / name) == digest_of(finished / name)
 
 
-def test_several_processes_give_the_same_bytes(finished, tmp_path, capsys):
+@pytest.mark.parametrize("kind", ["processes", "ray"])
+def test_several_workers_give_the_same_bytes(finished, tmp_path, capsys, kind):
     shutil.copytree(
         finished, tmp_path / "audit", ignore=shutil.ignore_patterns("*.parquet*", "latents*", "counterf*", "report*")
     )
     shutil.copy(finished / "truth.parquet", tmp_path / "audit")
     with (tmp_path / "audit" / "audit.toml").open("a") as plan:
-        plan.write('\n[engine]\nkind = "processes"\nworkers = 2\nchunk = 7\n')
+        plan.write(f'\n[engine]\nkind = "{kind}"\nworkers = 2\nchunk = 7\n')
     assert run(capsys, "run", tmp_path / "audit", "--quiet")[0] == 0
     for name in ("latents", "ratings.parquet", "counterfactuals", "estimates.parquet"):
         assert digest_of(tmp_path / "audit" / name) == digest_of(finished / name)
