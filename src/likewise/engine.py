@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -172,6 +173,7 @@ def _cluster(engine: Engine) -> Any:
         import ray  # noqa: PLC0415
     except ImportError as error:
         raise SpecError("kind = 'ray' needs Ray", got="no such package", fix="pip install 'likewise[ray]'") from error
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an audit tells nobody that it runs
     if not ray.is_initialized():
         local: dict[str, Any] = {} if engine.address else {"num_cpus": engine.workers, "include_dashboard": False}
         ray.init(address=engine.address or None, log_to_driver=False, logging_level=logging.ERROR, **local)
