@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,11 @@ import pandas as pd
 from sklearn.metrics import pairwise_distances
 
 import likewise as lw
+from likewise.design import optimal
+from likewise.design.metric import Euclid
+from likewise.design.points import Points
+from likewise.design.rules import Near
+from likewise.design.scoreline import Scoreline
 
 CONTRAST = lw.Contrast("perceived_gender", focal="male", reference="female")
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
@@ -44,6 +51,7 @@ def peak() -> float:
 
 
 def say(*parts: object) -> None:
+    """Print at once."""
     print(*parts, flush=True)
 
 
@@ -63,7 +71,8 @@ def faces_of(count: int, seed: int = 0) -> lw.Faces:
         people = rng.permutation(real["identity"].unique())
         rank = real["identity"].map({name: place for place, name in enumerate(people)})
         real = real.iloc[np.argsort(rank.to_numpy(), kind="stable")[:count]]
-        side, who, glasses, key = (real[name].to_numpy() for name in ("Male", "identity", "Eyeglasses", "celebahq_index"))
+        wanted = ("Male", "identity", "Eyeglasses", "celebahq_index")
+        side, who, glasses, key = (real[name].to_numpy() for name in wanted)
     else:
         who = np.sort(rng.integers(0, max(2, count // 5), count))
         side, glasses, key = (who % 8 < 3).astype(int), (rng.random(count) < 0.05).astype(int), np.arange(count)
@@ -104,7 +113,9 @@ def recogniser_of(faces: lw.Faces, seed: int = 2) -> lw.Vectors:
     return lw.Vectors(faces.images, values, source="synthetic recogniser")
 
 
-def published_loop(distances: Floats, focal: npt.NDArray[np.bool_], who: npt.NDArray[Any], pairs: int) -> list[tuple[int, int]]:
+def published_loop(
+    distances: Floats, focal: npt.NDArray[np.bool_], who: npt.NDArray[Any], pairs: int
+) -> list[tuple[int, int]]:
     """Match as the released program does: for every pair copy the whole matrix, take its part, search it all."""
     sides = [focal.copy(), ~focal]
     found: list[tuple[int, int]] = []
@@ -118,20 +129,17 @@ def published_loop(distances: Floats, focal: npt.NDArray[np.bool_], who: npt.NDA
     return found
 
 
-def in_r(script: str, *arrays: Floats) -> float | None:
-    """Run R with these matrices (float64, by column) and return the CPU seconds that it prints, or nothing without R."""
-    try:
-        subprocess.run(["Rscript", "-e", "library(MatchIt)"], capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
+def in_r(script: str, *arrays: npt.NDArray[Any]) -> float | None:
+    """Run R with these matrices and return the CPU seconds that it prints, or nothing without R."""
+    program = shutil.which("Rscript")
+    if program is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         for index, array in enumerate(arrays):
             np.asarray(array, dtype=np.float64).ravel(order="F").tofile(Path(folder) / f"{index}.bin")
-        code = (
-            f"suppressMessages(library(MatchIt)); get <- function(k, n) readBin(sprintf('{folder}/%d.bin', k), 'double', n);"
-            + script
-        )
-        done = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True, check=False)
+        reader = f"get <- function(k, n) readBin(sprintf('{folder}/%d.bin', k), 'double', n);"
+        code = f"suppressMessages(library(MatchIt)); {reader} {script}"
+        done = subprocess.run([program, "-e", code], capture_output=True, text=True, check=False)
     if done.returncode:
         say("  R:", done.stderr.strip().splitlines()[-1])
         return None
@@ -163,18 +171,21 @@ def part_a() -> None:
     say(f"    published loop {loop_cpu + matrix_cpu:.2f} s CPU (scikit-learn's distances {matrix_cpu:.2f}): "
         f"{(loop_cpu + matrix_cpu) / cpu:.1f}x; same pairs: {equal}")  # fmt: skip
     if peer is not None:
-        say(f"    MatchIt in data order {peer:.2f} s CPU + distances {matrix_cpu:.2f}: {(peer + matrix_cpu) / cpu:.1f}x")
+        say(
+            f"    MatchIt in data order {peer:.2f} s CPU + distances {matrix_cpu:.2f}: {(peer + matrix_cpu) / cpu:.1f}x"
+        )
 
 
 def part_b() -> None:
     """N = 30,000: with the recogniser rule and references, and without."""
     faces = faces_of(30_000)
     latents, recogniser = latents_of(faces), recogniser_of(faces)
-    spec = lw.MatchSpec(preset="singh2021-distance", reference_where={"eyeglasses": 0}, max_pairs=1200)
+    spec = lw.MatchSpec(preset="singh2021-distance", reference_where=(("eyeglasses", "0"),), max_pairs=1200)
     ruled, wall, cpu = timed(
         lambda: lw.match(faces, latents, CONTRAST, spec, within=[(recogniser, 0.6)], difficulty=recogniser)
     )
-    say(f"(b) {len(faces)} images, recogniser < 0.6 and references: {wall:.1f} s wall, {cpu:.1f} s CPU, peak {peak():.2f} GB")
+    say(f"(b) {len(faces)} images, recogniser < 0.6 and references: {wall:.1f} s wall, {cpu:.1f} s CPU")
+    say(f"    peak {peak():.2f} GB, of which the latents are {latents.values.nbytes / 2**30:.2f} GB")
     say(f"    {ruled!r}")
     ours, wall, cpu = timed(lambda: lw.match(faces, latents, CONTRAST))
     memory = peak()
@@ -182,7 +193,8 @@ def part_b() -> None:
     x, y = (latents.take(list(side.index[side == sign])).reshape(int((side == sign).sum()), -1) for sign in (1, -1))
     _, bare, bare_cpu = timed(lambda: [x[start : start + 1024] @ y.T for start in range(0, len(x), 1024)][:0])
     say(f"    without the rule: {wall:.1f} s wall, {cpu:.1f} s CPU, {len(ours)} pairs, peak {memory:.2f} GB")
-    say(f"    bare matrix product of the same shapes {bare:.1f} s wall, {bare_cpu:.1f} s CPU: {wall / bare:.2f}x wall, {cpu / bare_cpu:.2f}x CPU")
+    say(f"    bare matrix product of the same shapes {bare:.1f} s wall, {bare_cpu:.1f} s CPU")
+    say(f"    {wall / bare:.2f}x wall, {cpu / bare_cpu:.2f}x CPU")
 
 
 def part_c() -> None:
@@ -211,8 +223,6 @@ def part_c() -> None:
 
 def part_d() -> None:
     """Propensity: a million and ten million given scores."""
-    from likewise.design.scoreline import Scoreline
-
     for count in (30_000, 1_000_000, 10_000_000):
         rng = np.random.default_rng(0)
         focal = rng.random(count) < 0.37
@@ -221,14 +231,12 @@ def part_d() -> None:
         for order in ("random", "closest") if count <= 1_000_000 else ("random",):
             turn = rng.permutation(int(focal.sum())) if order == "random" else None
             line = Scoreline(score[focal], score[~focal], codes[focal], codes[~focal], 0.1)
-            found, wall, cpu = timed(lambda line=line, turn=turn: line.pairs(order=turn))
-            say(f"(d) {count:,} scores, {order}: {wall:.2f} s wall, {cpu:.2f} s CPU, {len(found):,} pairs, peak {peak():.2f} GB")
+            found, wall, cpu = timed(partial(line.pairs, order=turn))
+            say(f"(d) {count:,} scores, {order}: {wall:.2f} s wall, {cpu:.2f} s CPU, {len(found):,} pairs")
 
 
 def part_e() -> None:
     """Optimal with each identity once at 30,000: the time after the distances."""
-    from likewise.design import optimal
-
     faces = faces_of(30_000)
     recogniser = recogniser_of(faces)
     spent: list[float] = []
@@ -239,12 +247,12 @@ def part_e() -> None:
         spent.append(wall)
         return bounds  # type: ignore[no-any-return]
 
-    optimal.Optimal._bounds = watched  # type: ignore[method-assign]
+    optimal.Optimal._bounds = watched  # type: ignore[method-assign,assignment]
     best, wall, _ = timed(lambda: lw.match(faces, recogniser, CONTRAST, lw.MatchSpec(method="optimal")))
     greedy = lw.match(faces, recogniser, CONTRAST)
     totals = [pairs.frame["distance"].sum() for pairs in (best, greedy)]
-    say(f"(e) optimal, {len(best)} pairs on {recogniser.source}: {wall - spent[0]:.2f} s after {spent[0]:.1f} s of distances; "
-        f"greedy costs {100 * (totals[1] / totals[0] - 1):.2f} % more")  # fmt: skip
+    say(f"(e) optimal, {len(best)} pairs on {recogniser.source}: {wall - spent[0]:.2f} s after {spent[0]:.1f} s "
+        f"of distances; greedy costs {100 * (totals[1] / totals[0] - 1):.2f} % more")  # fmt: skip
 
 
 def part_f() -> None:
@@ -252,7 +260,7 @@ def part_f() -> None:
     for count in (1000, 2000, 4000, 8000, 16_000):
         faces = faces_of(count)
         latents = latents_of(faces)
-        _, wall, cpu = timed(lambda faces=faces, latents=latents: lw.match(faces, latents, CONTRAST))
+        _, wall, cpu = timed(partial(lw.match, faces, latents, CONTRAST))
         say(f"(f) {count:,} images x 9,216: {wall:.2f} s wall, {cpu:.2f} s CPU")
     for count in (10_000, 30_000, 100_000):
         rng = np.random.default_rng(0)
@@ -261,11 +269,14 @@ def part_f() -> None:
         faces = lw.Faces(table.assign(perceived_gender=np.where(who % 8 < 3, "male", "female")))
         values = rng.normal(size=(count // 5, 128))[who] + 0.5 * rng.normal(size=(count, 128))
         near = lw.Vectors(faces.images, values, source="synthetic recogniser")
-        _, wall, cpu = timed(lambda faces=faces, near=near: lw.match(faces, near, CONTRAST, lw.MatchSpec(max_pairs=1200)))
+        _, wall, cpu = timed(partial(lw.match, faces, near, CONTRAST, lw.MatchSpec(max_pairs=1200)))
         say(f"(f) {count:,} images x 128, 1,200 pairs: {wall:.2f} s wall, {cpu:.2f} s CPU")
-    block, wall, cpu = timed(lambda: rng.normal(size=(4096, 128)).astype(np.float32) @ values[:65536].astype(np.float32).T)
-    pairs = 0.37 * 0.63 * 1e12
-    say(f"(f) 1,000,000 images, recogniser first: {pairs / block.size:,.0f} such blocks of {cpu:.2f} CPU-s = {pairs / block.size * cpu / 60:.0f} CPU-minutes (calculated)")
+    metric = Euclid(Points(near.values, np.arange(4096)), Points(near.values, np.arange(100_000)))
+    metric.norms(np.float32)
+    rule = Near("recogniser", metric, 5.0)
+    block, _, cpu = timed(lambda: rule.mask(np.arange(4096), np.arange(100_000)))
+    minutes = 0.37 * 0.63 * 1e12 / block.size * cpu / 60
+    say(f"(f) 1,000,000 images, recogniser first: {minutes:.0f} CPU-minutes (calculated from a block of {block.shape})")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import pytest
 
 import likewise as lw
 from likewise.cli.demo import make_demo
+from likewise.cli.progress import Quiet
 from likewise.plugins import Pictures, to_pictures
 from likewise.world.scene import draw, see
 
@@ -48,7 +49,7 @@ def world() -> Drawn:
 @pytest.fixture
 def audit(tmp_path: Path) -> Path:
     """A folder with a small world's images, table and plan; nothing has run in it."""
-    make_demo(tmp_path / "audit", identities=40, confounding=1.0, seed=3)
+    make_demo(tmp_path / "audit", identities=40, confounding=1.0, seed=3, voice=Quiet())
     return tmp_path / "audit"
 
 

@@ -101,7 +101,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     ],
 )
 def test_the_systems_refusals_are_explained(tmp_path, number, kind):
-    with pytest.raises(kind, match="no space is left|cannot be written"), replacing(tmp_path / "a"):
+    with pytest.raises(kind, match=r"no space is left|cannot be written"), replacing(tmp_path / "a"):
         raise OSError(number, "no")
 
 

@@ -14,26 +14,27 @@ if TYPE_CHECKING:
     from likewise.design.balance import balance
     from likewise.design.levels import match_levels
     from likewise.design.match import match
-    from likewise.design.propensity import propensity
     from likewise.design.retrieval import retrieval
     from likewise.design.trials import trials
+    from likewise.report.figures import gap_plot, love_plot, rate_plot
     from likewise.tables import Contrast, Estimates, Faces, MatchSpec, Pairs, Ratings, Vectors
     from likewise.world import World
 
 __version__ = "0.1.0"
 __all__ = [
     "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors", "World",
-    "balance", "gaps", "match", "match_levels", "propensity", "retrieval", "slopes", "trials",
+    "balance", "gap_plot", "gaps", "love_plot", "match", "match_levels", "rate_plot", "retrieval",
+    "slopes", "trials",
 ]  # fmt: skip
 
 _HOME = {
     **dict.fromkeys(["Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors"], "likewise.tables"),
+    **dict.fromkeys(["gap_plot", "love_plot", "rate_plot"], "likewise.report.figures"),
     "World": "likewise.world",
     "balance": "likewise.design.balance",
     "gaps": "likewise.analyse.gaps",
     "match": "likewise.design.match",
     "match_levels": "likewise.design.levels",
-    "propensity": "likewise.design.propensity",
     "retrieval": "likewise.design.retrieval",
     "slopes": "likewise.analyse.slopes",
     "trials": "likewise.design.trials",

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from invariants import check_estimates
 
 import likewise as lw
+from invariants import check_estimates
 from likewise.design.beyond import dropped_profile, energy, joint
 from likewise.design.propensity import propensity, score_weights
 from likewise.errors import SpecError, TableError

@@ -8,16 +8,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from invariants import check_pairs
-from matching_problems import CONTRAST, Problem, problems
 from scipy.spatial.distance import cdist
 
 import likewise as lw
+from invariants import check_pairs
 from likewise.design import scan
 from likewise.design.metric import Euclid
 from likewise.design.points import Points, points
 from likewise.errors import SpecError, TableError, VectorError
 from likewise.tables.vectors import write_stream
+from matching_problems import CONTRAST, Problem, problems
 
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 
@@ -162,7 +162,7 @@ def test_difficulty_by_pairs_is_difficulty_by_vectors(world, contrast):
     spec = lw.MatchSpec(preset="singh2021-distance", reference_where={"eyeglasses": 0}, difficulty_ratio=1.5)
     by_vectors = lw.match(world.faces, world.vectors, contrast, spec, difficulty=world.vectors)
     rows = [
-        (f"{a}|{b}", a, b, float(np.sqrt(((world.vectors.take([a])[0].astype(float) - world.vectors.take([b])[0]) ** 2).sum())))
+        (f"{a}|{b}", a, b, float(np.sqrt((np.subtract(*world.vectors.take([a, b]).astype(float)) ** 2).sum())))
         for _, group in world.faces.frame.groupby("identity")["image"]
         for a in group for b in group if a < b
     ]  # fmt: skip

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from invariants import check_estimates
 
 import likewise as lw
+from invariants import check_estimates
 from likewise.design.retrieval import Limited, retrieval
 from likewise.errors import SpecError
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from invariants import check_noun
 
 import likewise as lw
+from invariants import check_noun
 from likewise.errors import SpecError, TableError
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from invariants import check_faces
 
+from invariants import check_faces
 from likewise.errors import SpecError
 from likewise.images import Album, decode, save
 from likewise.make.counterfactual import Sweep, SweepSpec, chosen, file_of, sweep_faces

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import PluginError, SpecError
-from likewise.make.project import ProjectSpec, project_one
+from likewise.make.project import Projector, ProjectSpec
 from likewise.plugins import to_signals
 from likewise.world.occupants import Pixels, WorldGenerator
 
@@ -19,7 +19,7 @@ def objective(target, z, spec):
 
 def test_a_face_is_found_again_in_the_latent_space(world):
     for target in to_signals(world.pictures[:5]):
-        z, distance = project_one(target, GENERATOR, PIXELS, ProjectSpec())
+        z, distance = Projector(GENERATOR, PIXELS, ProjectSpec()).project(target)
         assert z.shape == (GENERATOR.rows, GENERATOR.dim)
         assert distance == pytest.approx(
             PIXELS.distance(GENERATOR.synthesise(z[None].astype(np.float32)), target[None])[0]
@@ -30,7 +30,7 @@ def test_a_face_is_found_again_in_the_latent_space(world):
 @pytest.mark.parametrize("lambda_", [0.0, 1e-4, 1.0])
 def test_no_small_step_is_better(world, lambda_):
     spec, target = ProjectSpec(lambda_=lambda_), to_signals(world.pictures[:1])[0]
-    z, _ = project_one(target, GENERATOR, PIXELS, spec)
+    z, _ = Projector(GENERATOR, PIXELS, spec).project(target)
     here, rng = objective(target, z, spec), np.random.default_rng(0)
     for _ in range(50):
         assert objective(target, z + rng.normal(0, 0.05, z.shape), spec) >= here - 1e-8
@@ -41,7 +41,7 @@ def test_lambda_draws_the_rows_together(world):
     target = GENERATOR.synthesise(w)[0]
     spread = [
         np.square(z - z.mean(axis=0)).mean()
-        for z in (project_one(target, GENERATOR, PIXELS, ProjectSpec(lambda_=k))[0] for k in (0, 1e-3, 10))
+        for z in (Projector(GENERATOR, PIXELS, ProjectSpec(lambda_=k)).project(target)[0] for k in (0, 1e-3, 10))
     ]
     assert spread[0] >= spread[1] >= spread[2]
 
@@ -53,8 +53,8 @@ def test_a_curved_generator_needs_several_steps(world):
 
     curved = Curved()
     target = curved.synthesise(np.repeat(curved.sample_w(1, seed=3)[:, None], 4, axis=1))[0]
-    _, once = project_one(target, curved, PIXELS, ProjectSpec(steps=1))
-    _, often = project_one(target, curved, PIXELS, ProjectSpec(steps=8))
+    _, once = Projector(curved, PIXELS, ProjectSpec(steps=1)).project(target)
+    _, often = Projector(curved, PIXELS, ProjectSpec(steps=8)).project(target)
     assert often < once / 10
 
 
@@ -63,7 +63,7 @@ def test_a_generator_that_is_too_large_is_refused(world):
         rows = 400
 
     with pytest.raises(PluginError, match="at most 512 numbers; got 400 x 16"):
-        project_one(to_signals(world.pictures[:1])[0], Large(), PIXELS, ProjectSpec())
+        Projector(Large(), PIXELS, ProjectSpec())
 
 
 @pytest.mark.parametrize("options", [{"lambda_": -1.0}, {"steps": 0}])

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from invariants import check_ratings, check_vectors
 
 import likewise as lw
+from invariants import check_ratings, check_vectors
 from likewise import plugins
 from likewise.errors import PluginError
 from likewise.make.rate import Embedding, Scoring, embeddings_as_vectors, rate_images, rate_trials
@@ -56,4 +56,4 @@ class Wrong:
 def test_an_occupant_that_breaks_its_contract_is_named(world, monkeypatch, slot, work):
     monkeypatch.setattr(plugins, "_REGISTERED", {(slot, "wrong"): Wrong})
     with pytest.raises(PluginError, match="'wrong'"):
-        work("wrong", {}, lambda images: world.look(images))(world.faces.images[:3])
+        work("wrong", {}, world.look)(world.faces.images[:3])

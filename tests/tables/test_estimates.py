@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from invariants import check_estimates
 
 import likewise as lw
+from invariants import check_estimates
 from likewise.errors import TableError
 from likewise.tables import STATS, Stat, register_stat
 

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from invariants import check_faces
 
 import likewise as lw
+from invariants import check_faces
 from likewise.errors import TableError, WordingWarning
 
 ROWS = pd.DataFrame({"image": ["007", "8", "9"], "identity": ["a", "a", "b"], "perceived_gender": ["f", "f", "m"]})

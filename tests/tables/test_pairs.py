@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from invariants import check_noun
 
 import likewise as lw
+from invariants import check_noun
 from likewise.errors import SpecError, TableError
 
 ROWS = pd.DataFrame({"pair": ["p1", "p2"], "a": ["1", "2"], "b": ["3", "4"], "distance": [0.1, 0.2]})
@@ -77,6 +77,6 @@ def test_a_spec_without_meaning_is_refused(options, says):
 
 
 def test_an_unknown_option_names_the_nearest():
-    with pytest.raises(SpecError, match="no option 'calliper'. Did you mean 'caliper'"):
+    with pytest.raises(SpecError, match=r"no option 'calliper'\. Did you mean 'caliper'"):
         lw.MatchSpec.from_dict({"calliper": {}})
     assert hash(lw.MatchSpec(caliper={"b": 1, "a": 2})) == hash(lw.MatchSpec(caliper={"a": 2, "b": 1}))

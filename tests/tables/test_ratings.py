@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from invariants import check_ratings
 
 import likewise as lw
+from invariants import check_ratings
 from likewise.errors import TableError
 
 ROWS = pd.DataFrame(

@@ -4,9 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
-from invariants import check_vectors
 
 import likewise as lw
+from invariants import check_vectors
 from likewise.errors import InputError, VectorError
 from likewise.tables.vectors import write_stream
 
@@ -45,7 +45,7 @@ def test_wrong_vectors_are_refused(images, values, source, says):
 def test_they_come_back_from_a_file(tmp_path):
     vectors = lw.Vectors(["b", "a"], VALUES, source="test")
     assert lw.Vectors.read(vectors.write(tmp_path / "v.npz")) == vectors
-    with pytest.raises(InputError, match=".npz"):
+    with pytest.raises(InputError, match=r"\.npz"):
         vectors.write(tmp_path / "v.csv")
 
 
@@ -77,5 +77,5 @@ def test_no_code_from_a_file_is_run(tmp_path):
 
 
 def test_a_missing_file_is_a_clear_error(tmp_path):
-    with pytest.raises(VectorError, match="none.npz"):
+    with pytest.raises(VectorError, match=r"none\.npz"):
         lw.Vectors.read(tmp_path / "none.npz")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import drawn
-from invariants import check_estimates, check_faces
 
 import likewise as lw
+from conftest import drawn
+from invariants import check_estimates, check_faces
 from likewise.errors import SpecError
 from likewise.make.rate import rate_trials
 from likewise.world.model import CONTRAST, COVARIATES, LABELS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from typing import Any
@@ -125,5 +126,4 @@ def to_svg(figure: Figure, description: str) -> str:
     for colour, name in _VARIABLES.items():
         svg = re.sub(re.escape(colour), f"var({name})", svg, flags=re.IGNORECASE)
     svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", svg)  # the page's own typeface
-    described = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{described}" ', 1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(description)}" ', 1)

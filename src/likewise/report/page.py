@@ -157,7 +157,7 @@ def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
                 "stage": entry["stage"],
                 "summary": summary,
                 "seed": seed,
-                "key": entry["key"][:12],
+                "digest": entry["digest"][:12],
             }
         )
     return rows

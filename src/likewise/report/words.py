@@ -7,6 +7,10 @@ import pandas as pd
 from likewise.tables import Contrast, Estimates
 
 APART = 0.1  # the usual line for a standardised mean difference
+QUESTIONS = {
+    "distance": "Distance between two pictures of one person",
+    "same": "Share of answers 'same person' to two pictures of one person",
+}
 SAMPLES = {
     ("all", "mean"): "as the images come",
     ("all", "gap"): "as the images come",
@@ -31,8 +35,8 @@ def interval(row: pd.Series) -> str:
 def named(quantity: str) -> str:
     """Write ``rater: question`` as a person would."""
     rater, _, question = quantity.partition(": ")
-    words = f"{question} ({rater})" if question else quantity
-    return words[:1].upper() + words[1:].replace("_", " ")
+    asked = QUESTIONS.get(question, question.replace("_", " "))
+    return f"{asked} ({rater})" if question else quantity.replace("_", " ")
 
 
 def sampled(row: pd.Series) -> str:
