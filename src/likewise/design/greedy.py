@@ -121,6 +121,8 @@ class Greedy:
 
     def _measured_best(self, row: int, nearest: Nearest) -> tuple[float, int] | None:
         """Measure candidates until none that is only bounded could be nearer than the nearest measured one."""
+        if nearest.ordered:
+            return (float(nearest.values[0]), int(nearest.columns[0])) if len(nearest.values) else None
         while len(nearest.columns):
             measured = np.flatnonzero(nearest.known)
             limit = nearest.values[measured].min() if len(measured) else np.inf

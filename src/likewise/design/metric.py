@@ -173,10 +173,11 @@ class Table:
         return self._matrix[rows[0] : rows[-1] + 1].copy() if whole else self._matrix[np.ix_(rows, columns)]
 
     def _checked(self, found: Numbers) -> Numbers:
-        if np.isnan(found).any():
-            found = np.where(np.isnan(found), np.inf, found)
-        if found.size and found.min() < 0:
-            raise SpecError("distances are at least 0", got=f"{found.min():g}")
+        least = found.min() if found.size else 0.0
+        if np.isnan(least):  # one pass tells: the minimum of anything with NaN is NaN
+            return self._checked(np.where(np.isnan(found), np.inf, found))
+        if least < 0:
+            raise SpecError("distances are at least 0", got=f"{least:g}")
         return found
 
 

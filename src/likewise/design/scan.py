@@ -24,6 +24,7 @@ from likewise.engine import Progress, Silent
 LIST = 48  # partners remembered a row at first; a matter of speed alone
 _FEW = 0.02  # the share of admissible pairs up to which they are simply listed
 _FOLD = 32
+_SLAB = 256
 _LEAST_ROWS, _MOST_ROWS = 16, 4096
 _Done = TypeVar("_Done")
 
@@ -36,6 +37,8 @@ class Nearest:
     values: Floats
     known: Mask
     rest: float
+    ordered: bool = False
+    """Whether all are distances, in order of distance and key."""
 
     def keep(self, mask: Mask) -> None:
         """Forget the other candidates."""
@@ -121,8 +124,9 @@ class Scan:
 
     def _list(self, at: Index, values: Floats, rest: float, columns: Index) -> Nearest:
         there = np.isfinite(values)
+        settled = self.metric.settled and np.isinf(self.farthest)
         known = np.full(int(there.sum()), self.metric.settled)
-        return Nearest(columns[at[there]], values[there].astype(np.float64), known, rest)
+        return Nearest(columns[at[there]], values[there].astype(np.float64), known, rest, settled)
 
     def _few(self, columns: Index) -> list[tuple[Index, Index]] | None:
         """Return for runs of rows the pairs that keep all rules, or nothing when there are too many of them."""
@@ -154,7 +158,8 @@ class Scan:
                     self.row_ok[-1, row] = near.any()
                     self.column_ok[-1, partners[near]] = True
                 order = np.flatnonzero(near)[np.lexsort((partners[near], distances[near]))]
-                found[row] = Nearest(partners[order], distances[order], np.ones(len(order), dtype=bool), np.inf)
+                known = np.ones(len(order), dtype=bool)
+                found[row] = Nearest(partners[order], distances[order], known, np.inf, ordered=True)
         return found
 
     def note_distance(self, rows: Index, columns: Index, bounds: Numbers) -> None:
@@ -204,25 +209,36 @@ def smallest(bounds: Numbers, most: int) -> Iterator[tuple[Index, Floats, float]
     columns = bounds.shape[1]
     groups = -(-columns // _FOLD)
     if columns <= _FOLD * most * 2:
-        for row in bounds:
-            yield _first(np.arange(columns, dtype=np.intp), row, most, np.inf)
+        everyone = np.broadcast_to(np.arange(columns, dtype=np.intp), bounds.shape)
+        yield from _first(everyone, bounds, most, np.full(len(bounds), np.inf))
         return
     whole = np.full((len(bounds), groups), np.inf, dtype=bounds.dtype)
     for fold in range(_FOLD):  # column = fold * groups + group
         part = bounds[:, fold * groups : (fold + 1) * groups]
         np.minimum(whole[:, : part.shape[1]], part, out=whole[:, : part.shape[1]])
+    for start in range(0, len(bounds), _SLAB):  # few rows at a time stay in the cache
+        yield from _inside(bounds[start : start + _SLAB], whole[start : start + _SLAB], most)
+
+
+def _inside(bounds: Numbers, whole: Numbers, most: int) -> Iterator[tuple[Index, Floats, float]]:
+    """Look into the groups with the smallest minima."""
+    columns, groups = bounds.shape[1], whole.shape[1]
     order = np.argpartition(whole, most, axis=1)[:, : most + 1]
-    beyond = np.take_along_axis(whole, order[:, most:], axis=1)[:, 0]
-    inside = (np.arange(_FOLD)[None, :, None] * groups + order[:, None, :most]).reshape(len(bounds), -1)
-    for row, at, rest in zip(bounds, inside, beyond, strict=True):
-        there = at[at < columns]
-        yield _first(there, row[there], most, float(rest))
+    beyond = np.take_along_axis(whole, order[:, most:], axis=1)[:, 0].astype(np.float64)
+    chosen = np.sort(order[:, :most], axis=1)
+    inside = (np.arange(_FOLD)[None, :, None] * groups + chosen[:, None, :]).reshape(len(bounds), -1)
+    values = np.take_along_axis(bounds, np.minimum(inside, columns - 1), axis=1)
+    values[inside >= columns] = np.inf
+    yield from _first(inside, values, most, beyond)
 
 
-def _first(at: Index, values: Numbers, most: int, rest: float) -> tuple[Index, Floats, float]:
-    if len(values) > most:
-        part = np.argpartition(values, most)
-        rest = min(rest, float(values[part[most]]))
-        at, values = at[part[:most]], values[part[:most]]
-    order = np.lexsort((at, values))
-    return at[order], values[order].astype(np.float64), rest
+def _first(at: Index, values: Numbers, most: int, rest: Floats) -> Iterator[tuple[Index, Floats, float]]:
+    """Yield the first few of each row in order of value, then column; columns come in ascending order."""
+    if values.shape[1] > most:
+        part = np.argpartition(values, most, axis=1)
+        rest = np.minimum(rest, np.take_along_axis(values, part[:, most : most + 1], axis=1)[:, 0])
+        part = np.sort(part[:, :most], axis=1)
+        at, values = np.take_along_axis(at, part, axis=1), np.take_along_axis(values, part, axis=1)
+    order = np.argsort(values, axis=1, kind="stable")
+    at, values = np.take_along_axis(at, order, axis=1), np.take_along_axis(values, order, axis=1).astype(np.float64)
+    yield from zip(at, values, rest.tolist(), strict=True)

@@ -63,23 +63,22 @@ class Scoreline:
         right, left = list(range(len(columns) + 1)), list(range(len(columns) + 1))  # left is shifted by one
         people = _Members(self.other[line])
         whose = self.other[line].tolist()
-        gone: set[int] = set()
+        gone = bytearray(len(self.used))
         for row in order:
-            if own[row] in gone:
+            if gone[own[row]]:
                 continue
             at, score = after[row], mine[row]
-            up = _find(right, at)
-            down = _find(left, at) - 1
+            up = at if right[at] == at else _find(right, at)
+            down = (at if left[at] == at else _find(left, at)) - 1
             above, below = scores[up] - score, score - scores[down] if down >= 0 else np.inf
             if below <= above and below < np.inf:
-                lowest = _find(right, starts[down])
+                lowest = down if starts[down] == down else _find(right, starts[down])
                 up = lowest if below < above or columns[lowest] < columns[up] else up
-            distance = min(above, below)
-            if distance > limit or distance == np.inf:
+                above = below
+            if above > limit or above == np.inf:
                 continue
-            yield distance, row, columns[up]
-            gone.add(own[row])
-            gone.add(whose[up])
+            yield above, row, columns[up]
+            gone[own[row]] = gone[whose[up]] = 1
             for position in people(whose[up]):
                 right[position], left[position + 1] = position + 1, position
 
@@ -129,8 +128,9 @@ class _Line:
         """Return the first candidates: within every score and between every two neighbours, both ways."""
         heap: list[Candidate] = []
         for place in range(len(self.score)):
-            self.offer(heap, place, place, True)
             self._offer_between(heap, place, place + 1)
+            if self.rows[place] and self.columns[place]:
+                self.offer(heap, place, place, True)
         return heap
 
     def offer(self, heap: list[Candidate], low: int, high: int, upward: bool) -> None:
