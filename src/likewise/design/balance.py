@@ -9,15 +9,10 @@ import pandas as pd
 
 from likewise.design.sample import Sample, distribution_gaps
 from likewise.errors import SpecError, TableError, nearest, some
-from likewise.tables import Contrast, Estimates, Faces, Pairs, Stat, register_stat
+from likewise.tables import Contrast, Estimates, Faces, Pairs
 
 RULERS = ("pooled", "focal", "reference")
 Weights = Mapping[str, float] | pd.Series
-for _stat in (
-    Stat("ecdf_mean", "mean distance of the distributions", 0.0, "index"),
-    Stat("pair_distance", "mean distance within pairs, standardised", 0.0, "index"),
-):
-    register_stat(_stat)
 
 
 def balance(

@@ -13,9 +13,7 @@ from likewise.design.metric import Euclid
 from likewise.design.points import Floats, Points, blocks
 from likewise.design.sample import Sample
 from likewise.errors import SpecError, VectorError
-from likewise.tables import Contrast, Estimates, Faces, Pairs, Stat, Vectors, register_stat
-
-register_stat(Stat("energy_distance", "energy distance of the two groups", 0.0, "index"))
+from likewise.tables import Contrast, Estimates, Faces, Pairs, Vectors
 
 
 def joint(

@@ -19,17 +19,10 @@ from sklearn.metrics import roc_auc_score
 
 from likewise.design.points import Floats, Points, mean_rows
 from likewise.errors import SpecError, VectorError, some
-from likewise.tables import Contrast, Estimates, Faces, Stat, Vectors, register_stat
+from likewise.tables import Contrast, Estimates, Faces, Vectors
 
 SEPARATED = 0.95  # an AUC above this leaves little common ground
 _BINS = 20
-for _stat in (
-    Stat("auc", "how well the score tells the sides apart (AUC)", 0.5, "index"),
-    Stat("accuracy", "share of images whose side the score guesses", None, "proportion"),
-    Stat("overlap", "common area of the two score distributions", 1.0, "proportion"),
-    Stat("effective_size", "effective sample size under overlap weights", None, "mean"),
-):
-    register_stat(_stat)
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,7 @@ from likewise.design.rules import Near, Rule
 from likewise.design.sample import Floats, Sample
 from likewise.design.scan import Scan
 from likewise.errors import SpecError, nearest, some
-from likewise.tables import Estimates, Faces, Stat, Vectors, register_stat
-
-for _stat in (
-    Stat("neighbour_error", "mean absolute difference to the nearest neighbours", 0.0, "mean"),
-    Stat("neighbour_disagreement", "share of nearest neighbours of another level", 0.0, "proportion"),
-    Stat("identity_error", "share of queries whose nearest neighbour is somebody else", 0.0, "proportion"),
-):
-    register_stat(_stat)
+from likewise.tables import Estimates, Faces, Vectors
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,8 @@ class Scan:
             progress.advance(self.metric.shape[0])
             return self._measured(few)
         found: list[Nearest] = []
-        for part in self._threaded(lambda rows: self.nearest(rows, everyone, LIST, first=True)):
+        most = -(-LIST // 3) if self.metric.settled else LIST  # a ready table is asked again at little cost
+        for part in self._threaded(lambda rows: self.nearest(rows, everyone, most, first=True)):
             found += part
             progress.advance(len(part))
         return found

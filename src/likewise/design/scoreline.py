@@ -64,6 +64,7 @@ class Scoreline:
         people = _Members(self.other[line])
         whose = self.other[line].tolist()
         gone = bytearray(len(self.used))
+        single = len(np.unique(self.own)) == len(self.own) and len(np.unique(self.other)) == len(self.other)
         for row in order:
             if gone[own[row]]:
                 continue
@@ -78,6 +79,9 @@ class Scoreline:
             if above > limit or above == np.inf:
                 continue
             yield above, row, columns[up]
+            if single:
+                right[up], left[up + 1] = up + 1, up
+                continue
             gone[own[row]] = gone[whose[up]] = 1
             for position in people(whose[up]):
                 right[position], left[position + 1] = position + 1, position

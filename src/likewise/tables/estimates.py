@@ -61,6 +61,16 @@ for _stat in (
     Stat("slope", "slope of the relative label rate", 0.0, "difference"),
     Stat("rate_slope", "slope of the label rate", 0.0, "difference"),
     Stat("rate", "label rate", None, "proportion"),
+    Stat("ecdf_mean", "mean distance of the distributions", 0.0, "index"),
+    Stat("pair_distance", "mean distance within pairs, standardised", 0.0, "index"),
+    Stat("energy_distance", "energy distance of the two groups", 0.0, "index"),
+    Stat("auc", "how well the score tells the sides apart (AUC)", 0.5, "index"),
+    Stat("accuracy", "share of images whose side the score guesses", None, "proportion"),
+    Stat("overlap", "common area of the two score distributions", 1.0, "proportion"),
+    Stat("effective_size", "effective sample size under overlap weights", None, "mean"),
+    Stat("neighbour_error", "mean absolute difference to the nearest neighbours", 0.0, "mean"),
+    Stat("neighbour_disagreement", "share of nearest neighbours of another level", 0.0, "proportion"),
+    Stat("identity_error", "share of queries whose nearest neighbour is somebody else", 0.0, "proportion"),
 ):
     register_stat(_stat)
 
