@@ -203,7 +203,7 @@ def part_c() -> None:
     x, y = rng.normal(size=(11_029, 20)), rng.normal(size=(18_971, 20))
     names = [f"a{k:05d}" for k in range(len(x))], [f"b{k:05d}" for k in range(len(y))]
     matrix = pairwise_distances(x, y)
-    frame = pd.DataFrame(matrix, index=names[0], columns=names[1])
+    frame = pd.DataFrame(matrix, index=names[0], columns=names[1], copy=False)
     table = pd.DataFrame({"image": names[0] + names[1], "identity": names[0] + names[1]})
     faces = lw.Faces(table.assign(perceived_gender=["male"] * len(x) + ["female"] * len(y)))
     spec = lw.MatchSpec(distance="given", antiexact=())

@@ -149,7 +149,7 @@ class Table:
             self._matrix = _aligned(self.given, self.focal, self.reference)
 
     def lower(self, rows: Index, columns: Index, dtype: type[np.floating]) -> Numbers:
-        """Return the given distances; what is empty is infinitely far."""
+        """Return the given distances, not a copy of them; what is empty is infinitely far."""
         return self._checked(self._read(rows, columns))
 
     def upper(self, rows: Index, columns: Index, lower: Numbers) -> Numbers:
@@ -170,7 +170,7 @@ class Table:
                 raise SpecError("a distance function returns [focal, reference] numbers", got=f"shape {found.shape}")
             return found
         whole = len(columns) == self.shape[1] and len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
-        return self._matrix[rows[0] : rows[-1] + 1].copy() if whole else self._matrix[np.ix_(rows, columns)]
+        return self._matrix[rows[0] : rows[-1] + 1] if whole else self._matrix[np.ix_(rows, columns)]
 
     def _checked(self, found: Numbers) -> Numbers:
         least = found.min() if found.size else 0.0

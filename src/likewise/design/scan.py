@@ -100,6 +100,8 @@ class Scan:
     def bounds(self, rows: Index, columns: Index, dtype: type[np.floating] = np.float32) -> Numbers:
         """Return lower bounds of the distances; infinity where a rule forbids the pair."""
         found = self.metric.lower(rows, columns, dtype)
+        if self.metric.settled and self.stages:
+            found = found.copy()  # a given table is not ours to write on
         for rule in self.rules:
             found[~rule.mask(rows, columns)] = np.inf
         if np.isfinite(self.farthest):
