@@ -164,7 +164,8 @@ def towards(estimate: float, replicates: Floats, *, excess: float) -> Floats:
     """Draw replicates towards the estimate until their variance is less by ``excess`` (at most by two thirds)."""
     spread = float(np.nanmean(np.square(replicates - estimate)))
     keep = max(1 - excess / spread, 1 / 3) if spread > 0 else 1.0
-    return estimate + (replicates - estimate) * keep**0.5
+    drawn: Floats = estimate + (replicates - estimate) * keep**0.5
+    return drawn
 
 
 def percentiles(estimate: float, replicates: Floats, *, clusters: int, level: float) -> Interval:
@@ -194,7 +195,7 @@ def sign_flip(differences: npt.ArrayLike, *, seed: int, resamples: int = 9999) -
         abs(float(d @ (1.0 - 2.0 * np.random.default_rng([seed, row]).integers(0, 2, len(d))))) >= seen
         for row in range(resamples)
     )
-    return (hits + 1) / (resamples + 1)
+    return float(hits + 1) / (resamples + 1)
 
 
 def solve(gram: Floats, moment: Floats) -> Floats:

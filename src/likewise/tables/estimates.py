@@ -61,6 +61,15 @@ for _stat in (
     Stat("slope", "slope of the relative label rate", 0.0, "difference"),
     Stat("rate_slope", "slope of the label rate", 0.0, "difference"),
     Stat("rate", "label rate", None, "proportion"),
+    Stat("threshold", "distance from which two images are not taken for one person", None, "mean"),
+    Stat("fnmr", "false non-match rate", None, "proportion"),
+    Stat("fmr", "false match rate", None, "proportion"),
+    Stat("det", "false non-match rate at the group's own false match rate", None, "proportion"),
+    Stat("enrolment_failure", "share of trials without a distance", None, "proportion"),
+    Stat("max_min", "largest over smallest error rate", 1.0, "ratio"),
+    Stat("max_geometric_mean", "largest error rate over the geometric mean", 1.0, "ratio"),
+    Stat("gini", "Gini coefficient of the error rates", 0.0, "index"),
+    Stat("share_gone", "share of the crude gap that goes away with matching", 0.0, "index"),
 ):
     register_stat(_stat)
 

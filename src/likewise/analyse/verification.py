@@ -1,0 +1,212 @@
+"""verification: error rates of recognisers by group, at thresholds that practitioners use.
+
+Trials are Pairs with ``same`` (genuine or impostor) and ratings of them are distances. Every recogniser has its own
+threshold, set on all its impostor trials for a pooled false match rate; groups then differ in what it does to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from likewise.analyse.board import Board, boards
+from likewise.analyse.differentials import differentials
+from likewise.analyse.explained import share_gone
+from likewise.analyse.operating import Arm, Floats, Replicates
+from likewise.analyse.resample import RESAMPLES, Interval, percentiles
+from likewise.analyse.rows import remarked, row
+from likewise.analyse.shares import share_interval
+from likewise.errors import InputError, SpecError
+from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
+
+RATES = (1e-2, 1e-3, 1e-4)
+_BY = "bootstrap by identity"
+
+
+def verification(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    by: Contrast | str,
+    *,
+    pairs: Pairs | None = None,
+    rates: Sequence[float] = RATES,
+    failures: str = "errors",
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Estimates:
+    """Estimate false non-match rates by group at pooled false match rates, and false match rates within and across.
+
+    ``by`` is a column of Faces, or a Contrast (then the gap, focal - reference, is estimated too). With ``pairs`` the
+    same rates stand beside for the genuine trials of matched images, at the same thresholds, and the share of the
+    crude gap that goes away. A trial without a distance counts as a rejection (``failures="errors"``), or is left
+    out (``"drop"``); its share by group is reported either way.
+
+    Identities are resampled, within their groups; a rate's variance tells how many independent trials it is worth,
+    and Wilson's interval is for that many. Rates of zero get the rule of three, counted in identities.
+    """
+    if failures not in ("errors", "drop"):
+        raise SpecError("failures is 'errors' or 'drop'", got=repr(failures))
+    rows: list[dict[str, object]] = []
+    for board in boards(ratings, trials, faces, by, pairs, drop=failures == "drop"):
+        rows += _failures(board, level)
+        for rate in rates:
+            board.impostors.need(rate, board.quantity)
+            found = board.resampled(partial(_at, board, rate), seed=seed, resamples=resamples)
+            rows += _Rates(board, f"{board.quantity} at FMR {rate:g}", found, level).rows()
+    return Estimates.of(rows)
+
+
+def det(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    by: Contrast | str,
+    *,
+    points: int = 9,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Estimates:
+    """Estimate each group's DET curve: its false non-match rate at its *own* false match rate, from 1/2 down.
+
+    The lowest rate shown is the one that ten impostor trials within the group still carry. Bands are pointwise. The
+    ROC is the same curve seen as 1 - estimate.
+    """
+    rows: list[dict[str, object]] = []
+    for board in boards(ratings, trials, faces, by, None, drop=False):
+        for group, name in enumerate(board.groups):
+            own = board.cells.get((group, group))
+            if own is None or len(own) < 40:
+                got = f"{0 if own is None else len(own)} for {name!r}"
+                raise InputError("a DET curve needs 40 impostor trials within the group", got=got)
+            for rate in np.geomspace(0.5, 10 / len(own), points):
+                found = board.resampled(partial(_own, board, group, float(rate)), seed=seed, resamples=resamples)
+                table = _Rates(board, f"{board.quantity} at own FMR {rate:.3g}", found, level)
+                rows += table.errors("det", "all", [name], [board.genuine[group]], 0)
+    return Estimates.of(rows)
+
+
+def _at(board: Board, rate: float, people: Floats, meetings: Floats | None) -> Floats:
+    """Return threshold, FNMR by group (all, matched) and FMR by meeting, ``[b, q]``."""
+    limit = board.impostors.threshold(board.impostors.weights(people, meetings), rate)
+    missed = [1 - arm.accepted(arm.weights(people, None), limit) for arm in [*board.genuine, *board.matched]]
+    let_in = [arm.accepted(arm.weights(people, meetings), limit) for arm in board.cells.values()]
+    return np.stack([limit, *missed, *let_in], axis=1)
+
+
+def _own(board: Board, group: int, rate: float, people: Floats, meetings: Floats | None) -> Floats:
+    """Return the FNMR of one group at its own FMR, ``[b, 1]``."""
+    own, genuine = board.cells[group, group], board.genuine[group]
+    limit = own.threshold(own.weights(people, meetings), rate)
+    return (1 - genuine.accepted(genuine.weights(people, None), limit))[:, None]
+
+
+def _failures(board: Board, level: float) -> list[dict[str, object]]:
+    """Report the share of genuine trials without a distance."""
+    rows = []
+    for name, arm, failed in zip(board.groups, board.genuine, board.failed, strict=True):
+        share, clusters = float(failed.mean()), len(np.unique(arm.left))
+        variance = share * (1 - share) / clusters  # images of one person fail together: the person counts as one
+        low, high, word = share_interval(share, variance, n=len(failed), clusters=clusters, level=level)
+        method = remarked("Wilson by identity", word)
+        found = Interval(share, low, high, clusters)
+        rows.append(
+            row(board.quantity, "enrolment_failure", "all", name, found, level=level, n=len(failed), method=method)
+        )
+    return rows
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """The rates at one operating point, with their resamples."""
+
+    board: Board
+    quantity: str
+    found: Replicates
+    level: float
+
+    def rows(self) -> list[dict[str, object]]:
+        """Write everything that ``_at`` returns, and what follows from it."""
+        board, k = self.board, len(self.board.groups)
+        rows = [self._threshold()]
+        for sample, arms, start in (("all", board.genuine, 1), ("matched", board.matched, 1 + k)):
+            if arms:
+                rows += self.errors("fnmr", sample, board.groups, arms, start)
+                rows += self._differentials(sample, arms, start)
+                rows += self._gap(sample, arms, start)
+        names = [board.meeting(*key) for key in board.cells]
+        rows += self.errors("fmr", "all", names, list(board.cells.values()), 1 + k + len(board.matched))
+        return rows + self._gone()
+
+    def errors(
+        self, stat: str, sample: str, names: Sequence[str], arms: Sequence[Arm], start: int
+    ) -> list[dict[str, object]]:
+        """Write the rate of each arm, whose values begin at ``start``."""
+        rows = []
+        for k, (name, arm) in enumerate(zip(names, arms, strict=True)):
+            found, word = self._rate(arm, start + k)
+            method = remarked(f"{_BY}, Wilson", word)
+            rows.append(self._row(stat, sample, name, found, len(arm), method))
+        return rows
+
+    def _rate(self, arm: Arm, k: int) -> tuple[Interval, str]:
+        share, clusters = float(self.found.estimate[k]), arm.people
+        variance = self.found.variance(k)
+        low, high, word = share_interval(share, variance, n=len(arm), clusters=clusters, level=self.level)
+        return Interval(share, low, high, clusters), word
+
+    def _threshold(self) -> dict[str, object]:
+        estimate, values = float(self.found.estimate[0]), self.found.values[:, 0]
+        if not np.isfinite(values).all() or not np.isfinite(estimate):
+            fix = "Too many impostor trials are without a distance; ask for a lower rate or drop them."
+            raise InputError(f"{self.quantity}: the threshold is reached", got="one beyond all distances", fix=fix)
+        found = percentiles(estimate, values, clusters=self.board.people, level=self.level)
+        return self._row("threshold", "all", "pooled", found, len(self.board.impostors), _BY)
+
+    def _differentials(self, sample: str, arms: Sequence[Arm], start: int) -> list[dict[str, object]]:
+        span = slice(start, start + len(arms))
+        trials = np.array([len(arm) for arm in arms], dtype=np.float64)
+        values, resampled = self.found.estimate[span], self.found.values[:, span]
+        clusters = min(arm.people for arm in arms)
+        return [
+            self._row(stat, sample, "FNMR of all groups", found, int(trials.sum()), remarked(_BY, remark))
+            for stat, found, remark in differentials(values, resampled, trials, clusters=clusters, level=self.level)
+        ]
+
+    def _gap(self, sample: str, arms: Sequence[Arm], start: int) -> list[dict[str, object]]:
+        """Join the two groups' intervals into one of their difference (Newcombe), less what they share."""
+        if self.board.contrast is None:
+            return []
+        p, q = (self._rate(arm, start + k)[0] for k, arm in enumerate(arms))
+        shared = 2 * self.found.correlation(start, start + 1)
+        gap = p.estimate - q.estimate
+        below = _joined(p.estimate - p.low, q.high - q.estimate, shared)
+        above = _joined(p.high - p.estimate, q.estimate - q.low, shared)
+        found = Interval(gap, gap - below, gap + above, min(p.clusters, q.clusters))
+        n = sum(len(arm) for arm in arms)
+        return [self._row("gap", sample, self.board.contrast.label, found, n, f"{_BY}, Newcombe")]
+
+    def _gone(self) -> list[dict[str, object]]:
+        if self.board.contrast is None or not self.board.matched:
+            return []
+        gaps = [self.found.values[:, k] - self.found.values[:, k + 1] for k in (3, 1)]
+        alike, crude = (float(self.found.estimate[k] - self.found.estimate[k + 1]) for k in (3, 1))
+        if crude == 0:
+            return []
+        clusters = min(arm.people for arm in self.board.matched)
+        share, low, high, remark = share_gone(alike, crude, np.cov(gaps), clusters=clusters, level=self.level)
+        found, method = Interval(share, low, high, clusters), remarked(f"{_BY}, Fieller", remark)
+        n = sum(len(arm) for arm in self.board.matched)
+        return [self._row("share_gone", "matched", self.board.contrast.label, found, n, method)]
+
+    def _row(self, stat: str, sample: str, group: str, found: Interval, n: int, method: str) -> dict[str, object]:
+        return row(self.quantity, stat, sample, group, found, level=self.level, n=n, method=method)
+
+
+def _joined(one: float, other: float, shared: float) -> float:
+    return float(np.sqrt(max(one**2 + other**2 - shared * one * other, 0.0)))
