@@ -48,7 +48,7 @@ def test_the_order_of_the_rows_does_not_matter():
         lw.Ratings(mixed[0]), lw.Pairs(mixed[1]), lw.Faces(mixed[2]), CONTRAST, pairs=pairs, rates=[0.01], **FAST
     )
     numbers = ["estimate", "low", "high"]
-    assert again.frame[numbers].to_numpy() == pytest.approx(plain.frame[numbers].to_numpy(), rel=0.05)
+    assert again.frame[numbers].to_numpy() == pytest.approx(plain.frame[numbers].to_numpy(), rel=0.05, nan_ok=True)
     assert again.frame["estimate"].to_numpy() == pytest.approx(plain.frame["estimate"].to_numpy())
 
 
@@ -84,7 +84,8 @@ def test_no_error_is_flagged_and_ratios_still_exist():
     women = found[(found["stat"] == "fnmr") & (found["group"] == "female")].iloc[0]
     assert women["estimate"] == 0 and "rule of three" in women["method"]
     assert women["high"] == pytest.approx(1 - 0.05 ** (1 / 60))
-    assert "half an error" in found[found["stat"] == "max_min"]["method"].iloc[0]
+    ratio = found[found["stat"] == "max_min"].iloc[0]
+    assert "half an error" in ratio["method"] and ratio["estimate"] > 1 and np.isnan(ratio["high"])
 
 
 def test_a_det_curve_falls_as_false_matches_are_allowed():

@@ -30,34 +30,31 @@ def gini(rates: Floats) -> Floats:
     return found
 
 
-def steadied(rates: Floats, trials: Floats) -> tuple[Floats, str]:
-    """Add half an error to each group when one has hardly any, so that a ratio exists; say so."""
-    if (rates * trials).min() >= FEW:
-        return rates, ""
-    return (rates * trials + 0.5) / (trials + 1), "; half an error added to each group"
-
-
 def differentials(
     rates: Floats, resampled: Floats, trials: Floats, *, clusters: int, level: float
 ) -> list[tuple[str, Interval, str]]:
-    """Return (stat, interval, remark) for rates ``[k]`` and their resamples ``[B, k]`` on so many trials ``[k]``."""
-    plain, remark = steadied(rates, trials)
-    logs = np.log(plain)
-    again = (resampled * trials + 0.5) / (trials + 1) if remark else np.maximum(resampled, 0.5 / trials)
-    moved = np.log(again) - logs  # [B, k]
+    """Return (stat, interval, remark) for rates ``[k]`` and their resamples ``[B, k]`` on so many trials ``[k]``.
+
+    With fewer than five errors in some group half an error is added to each, so that the ratios exist; their
+    intervals then do not, because a smallest rate that may be zero bounds no ratio.
+    """
+    rare = bool((rates * trials).min() < FEW)
+    logs = np.log((rates * trials + 0.5) / (trials + 1)) if rare else np.log(rates)
+    moved = np.log(np.maximum(resampled, 0.5 / trials)) - logs  # [B, k]
     widest = np.quantile(moved.max(axis=1) - moved.min(axis=1), level)
-    centred = moved - moved.mean(axis=1, keepdims=True)
-    peak = np.quantile(np.abs(centred).max(axis=1), level)
-    found = [
-        ("max_min", _at_least_one(logs.max() - logs.min(), widest, clusters), remark),
-        ("max_geometric_mean", _at_least_one(logs.max() - logs.mean(), peak, clusters), remark),
-    ]
+    peak = np.quantile(np.abs(moved - moved.mean(axis=1, keepdims=True)).max(axis=1), level)
+    remark = "half an error added to each group, too few for an interval" if rare else ""
+    found = []
+    for stat, apart, reach in (
+        ("max_min", logs.max() - logs.min(), widest),
+        ("max_geometric_mean", logs.max() - logs.mean(), peak),
+    ):
+        ends = (np.nan, np.nan) if rare else (np.exp(max(apart - reach, 0.0)), np.exp(apart + reach))
+        found.append((stat, Interval(float(np.exp(apart)), float(ends[0]), float(ends[1]), clusters), remark))
+    return [*found, ("gini", _gini_interval(rates, resampled, clusters, level), "few errors" if rare else "")]
+
+
+def _gini_interval(rates: Floats, resampled: Floats, clusters: int, level: float) -> Interval:
     own = float(gini(rates))
     low, high = np.quantile(2 * own - gini(resampled), [(1 - level) / 2, (1 + level) / 2])
-    ends = (min(max(float(low), 0.0), own), max(min(float(high), 1.0), own))
-    return [*found, ("gini", Interval(own, *ends, clusters), "")]
-
-
-def _at_least_one(apart: float, reach: float, clusters: int) -> Interval:
-    ends = np.exp([apart, max(apart - reach, 0.0), apart + reach])
-    return Interval(float(ends[0]), float(ends[1]), float(ends[2]), clusters)
+    return Interval(own, min(max(float(low), 0.0), own), max(min(float(high), 1.0), own), clusters)

@@ -51,9 +51,14 @@ class Arm:
         """How many identities take part."""
         return len(np.unique(np.r_[self.left, self.right]))
 
+    @property
+    def genuine(self) -> bool:
+        """Whether these are trials of one person."""
+        return bool(self.dyad[0] < 0)
+
     def weights(self, people: Floats, meetings: Floats | None) -> Floats:
         """Return the trials' weights ``[b, n]`` from those of identities ``[b, I]`` or of their meetings ``[b, D]``."""
-        if self.dyad[0] < 0:
+        if self.genuine:
             return people[:, self.left]
         return people[:, self.left] * people[:, self.right] if meetings is None else meetings[:, self.dyad]
 
@@ -87,20 +92,20 @@ Point = Callable[[Floats, Floats | None], Floats]
 
 @dataclass(frozen=True)
 class Replicates:
-    """Values at the whole sample ``[q]`` and over the resamples ``[B, q]``."""
+    """Values at the whole sample ``[q]``, over the resamples ``[B, q]``, and how they vary together ``[q, q]``."""
 
     estimate: Floats
     values: Floats
+    covariance: Floats
 
     def variance(self, k: int) -> float:
         """Return the variance of one value."""
-        return float(np.nanmean(np.square(self.values[:, k] - self.estimate[k])))
+        return float(self.covariance[k, k])
 
     def correlation(self, k: int, other: int) -> float:
         """Return how two values go together."""
         spread = (self.variance(k) * self.variance(other)) ** 0.5
-        product = (self.values[:, k] - self.estimate[k]) * (self.values[:, other] - self.estimate[other])
-        return float(np.clip(np.nanmean(product) / spread, -1, 1)) if spread > 0 else 0.0
+        return float(np.clip(self.covariance[k, other] / spread, -1, 1)) if spread > 0 else 0.0
 
 
 def replicates(
@@ -119,10 +124,18 @@ def replicates(
     )
     order = np.argsort(np.concatenate(strata))
     values = np.concatenate([point(np.concatenate(part, axis=1)[:, order], None) for part in parts])
-    if not meetings:
-        return Replicates(estimate, values)
     alone = draws(meetings, resamples=resamples, seed=seed, arm=len(strata), block=block)
     noise = np.concatenate([point(np.ones((len(weights), people)), weights) for weights in alone])
-    excess = 2 * np.nanmean(np.square(noise - estimate), axis=0)
-    drawn = [towards(estimate[k], values[:, k], excess=excess[k]) for k in range(len(estimate))]
-    return Replicates(estimate, np.stack(drawn, axis=1))
+    excess = 2 * _scatter(noise - estimate)
+    spread = _scatter(values - estimate)
+    # Drawing G clusters out of G loses one degree of freedom in G.
+    small = min(len(stratum) for stratum in strata)
+    together = (spread - excess) * small / (small - 1)
+    np.fill_diagonal(together, np.maximum(np.diag(together), np.diag(spread) / 3))
+    drawn = [towards(estimate[k], values[:, k], excess=excess[k, k]) for k in range(len(estimate))]
+    return Replicates(estimate, np.stack(drawn, axis=1), together)
+
+
+def _scatter(away: Floats) -> Floats:
+    scatter: Floats = away.T @ away / len(away)
+    return scatter

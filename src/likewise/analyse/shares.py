@@ -20,12 +20,13 @@ def wilson(share: float, n: float, *, level: float, clusters: int | None = None)
     return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)
 
 
-def share_interval(share: float, variance: float, *, n: int, clusters: int, level: float) -> tuple[float, float, str]:
+def share_interval(share: float, variance: float, *, n: float, clusters: int, level: float) -> tuple[float, float, str]:
     """Return an interval for a share whose variance is known from its clusters, and a word of warning or nothing.
 
     The variance says how many independent answers the share is worth, n_eff = p (1 - p) / V; Wilson's interval for
-    that many stays inside 0 and 1. A share of exactly 0 or 1 has no variance to go by: then every cluster counts as
-    one answer and the open end is exact (1 - (1 - level)^(1 / clusters), about 3 / clusters at 95 %).
+    that many stays inside 0 and 1. ``n`` is the most that it can be worth. A share of exactly 0 or 1 has no variance
+    to go by: then every cluster counts as one answer and the open end is exact (1 - (1 - level)^(1 / clusters), about
+    3 / clusters at 95 %).
     """
     if share in (0.0, 1.0):
         reach = 1 - (1 - level) ** (1 / max(clusters, 1))

@@ -157,7 +157,9 @@ class _Rates:
     def _rate(self, arm: Arm, k: int) -> tuple[Interval, str]:
         share, clusters = float(self.found.estimate[k]), arm.people
         variance = self.found.variance(k)
-        low, high, word = share_interval(share, variance, n=len(arm), clusters=clusters, level=self.level)
+        # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would.
+        most = len(arm) if arm.genuine else np.inf
+        low, high, word = share_interval(share, variance, n=most, clusters=clusters, level=self.level)
         return Interval(share, low, high, clusters), word
 
     def _threshold(self) -> dict[str, object]:
@@ -194,12 +196,13 @@ class _Rates:
     def _gone(self) -> list[dict[str, object]]:
         if self.board.contrast is None or not self.board.matched:
             return []
-        gaps = [self.found.values[:, k] - self.found.values[:, k + 1] for k in (3, 1)]
+        apart = np.zeros((2, len(self.found.estimate)))
+        apart[0, [3, 4]] = apart[1, [1, 2]] = 1, -1
         alike, crude = (float(self.found.estimate[k] - self.found.estimate[k + 1]) for k in (3, 1))
         if crude == 0:
             return []
-        clusters = min(arm.people for arm in self.board.matched)
-        share, low, high, remark = share_gone(alike, crude, np.cov(gaps), clusters=clusters, level=self.level)
+        clusters, spread = min(arm.people for arm in self.board.matched), apart @ self.found.covariance @ apart.T
+        share, low, high, remark = share_gone(alike, crude, spread, clusters=clusters, level=self.level)
         found, method = Interval(share, low, high, clusters), remarked(f"{_BY}, Fieller", remark)
         n = sum(len(arm) for arm in self.board.matched)
         return [self._row("share_gone", "matched", self.board.contrast.label, found, n, method)]

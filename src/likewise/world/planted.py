@@ -65,7 +65,7 @@ class Recognition:
         left = np.repeat(np.arange(n), self.impostors)
         right = (left + np.tile(np.arange(1, self.impostors + 1), n)) % n
         other = pd.DataFrame({"a": first.ravel()[left], "b": first.ravel()[right], "same": False})
-        far = 0.9 - 0.7 * (own[left] + own[right]) + rng.normal(0, self.noise, len(left))
+        far = 0.7 - 0.7 * (own[left] + own[right]) + rng.normal(0, self.noise, len(left))
         trials = pd.concat([same, other], ignore_index=True)
         trials.insert(0, "pair", trials["a"] + "|" + trials["b"])
         ratings = pd.DataFrame({"unit": trials["pair"], "rater": "planted", "question": "distance"})
@@ -91,7 +91,7 @@ class Recognition:
     def fnmr(self, rate: float) -> dict[str, float]:
         """Return the true false non-match rate of each side at a pooled false match rate."""
         spread = (2 * (0.7 * self.person) ** 2 + self.noise**2) ** 0.5
-        limit = NormalDist(0.9, spread).inv_cdf(rate)
+        limit = NormalDist(0.7, spread).inv_cdf(rate)
         found = {}
         for name, shift, worn in (("female", self.effect, 0.7), ("male", 0.0, 0.3)):
             parts = [
