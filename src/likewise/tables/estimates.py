@@ -69,6 +69,14 @@ for _stat in (
     Stat("max_min", "largest over smallest error rate", 1.0, "ratio"),
     Stat("max_geometric_mean", "largest error rate over the geometric mean", 1.0, "ratio"),
     Stat("gini", "Gini coefficient of the error rates", 0.0, "index"),
+    Stat("gamma", "hidden bias (odds) at which significance is lost", 1.0, "ratio"),
+    Stat("e_value", "strength of a hidden factor that would explain the gap", 1.0, "ratio"),
+    Stat("e_value_limit", "strength of a hidden factor that would move the interval to no gap", 1.0, "ratio"),
+    Stat("odds_ratio", "odds of the focal group, a standard deviation of the covariate higher", 1.0, "ratio"),
+    Stat("answer_ratio", "answers, a standard deviation of the covariate higher (as a risk ratio)", 1.0, "ratio"),
+    Stat("p_value", "p-value", None, "index"),
+    Stat("q_bh", "false discovery rate (Benjamini-Hochberg)", None, "index"),
+    Stat("q_by", "false discovery rate (Benjamini-Yekutieli, any dependence)", None, "index"),
     Stat("share_gone", "share of the crude gap that goes away with matching", 0.0, "index"),
 ):
     register_stat(_stat)
