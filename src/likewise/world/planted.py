@@ -167,7 +167,7 @@ class Turned:
         frame["parent"] = [f"f{p:05d}" for p in parent]
         chance = self.middle + self.slope * level + self.bend * level**2
         chance = chance + rng.uniform(-self.reach, self.reach, self.identities)[parent // 2]
-        value = (rng.random(len(face))[parent] < chance).astype(float)  # one draw a face: its labels go together
+        value = (rng.random(len(level)) < chance).astype(float)
         ratings = pd.DataFrame({"unit": keys, "rater": "planted", "question": "Nurse", "value": value})
         return Ratings(ratings), Faces(frame.assign(level=level))
 
