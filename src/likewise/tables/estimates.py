@@ -91,6 +91,8 @@ for _stat in (
     Stat("alpha", "Krippendorff's alpha", 0.0, "index"),
     Stat("pairwise_agreement", "chance that two raters of a unit agree", None, "proportion"),
     Stat("rater_accuracy", "agreement with the consensus", None, "proportion"),
+    Stat("shrunk_share", "share, small samples drawn towards the others", None, "proportion"),
+    Stat("reference_gap", "share less the reference share", 0.0, "difference"),
     Stat("p_value", "p-value", None, "index"),
     Stat("q_bh", "false discovery rate (Benjamini-Hochberg)", None, "index"),
     Stat("q_by", "false discovery rate (Benjamini-Yekutieli, any dependence)", None, "index"),
