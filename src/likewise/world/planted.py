@@ -41,8 +41,8 @@ class Recognition:
     """Chance that a genuine trial of the focal side has no distance."""
 
     def __post_init__(self) -> None:
-        if self.identities < 2 * self.impostors or self.identities % 4:
-            raise SpecError("identities are a multiple of 4, twice the impostors at least", got=str(self.identities))
+        if self.identities < 2 * self.impostors or self.identities % 2:
+            raise SpecError("identities are even, twice the impostors at least", got=str(self.identities))
 
     def tables(self) -> tuple[Ratings, Pairs, Faces, Pairs]:
         """Return ratings, trials, faces, and pairs of one focal and one reference identity with the same eyeglasses."""
@@ -145,7 +145,7 @@ class Crowd:
 
 @dataclass(frozen=True)
 class Turned:
-    """Faces turned through five levels, two faces an identity; a label's rate moves by ``slope`` a level."""
+    """Faces turned through five levels; a label's rate moves by ``slope`` a level."""
 
     identities: int
     seed: int
@@ -155,18 +155,20 @@ class Turned:
     """How far an identity moves the rate at most."""
     bend: float = 0.0
     """Added to the rate times level squared: not a straight line."""
+    faces_each: int = 2
+    """Faces of one identity."""
 
     def tables(self) -> tuple[Ratings, Faces]:
         """Return the scores (0 or 1) and the counterfactual faces."""
         rng = np.random.default_rng(self.seed)
-        face = np.arange(2 * self.identities)
+        face = np.arange(self.faces_each * self.identities)
         level = np.tile(LEVELS, len(face))
         parent = np.repeat(face, len(LEVELS))
         keys = [f"f{p:05d}@{at:+g}" for p, at in zip(parent, level, strict=True)]
-        frame = pd.DataFrame({"image": keys, "identity": [f"i{p // 2:05d}" for p in parent]})
+        frame = pd.DataFrame({"image": keys, "identity": [f"i{p // self.faces_each:05d}" for p in parent]})
         frame["parent"] = [f"f{p:05d}" for p in parent]
         chance = self.middle + self.slope * level + self.bend * level**2
-        chance = chance + rng.uniform(-self.reach, self.reach, self.identities)[parent // 2]
+        chance = chance + rng.uniform(-self.reach, self.reach, self.identities)[parent // self.faces_each]
         value = (rng.random(len(level)) < chance).astype(float)
         ratings = pd.DataFrame({"unit": keys, "rater": "planted", "question": "Nurse", "value": value})
         return Ratings(ratings), Faces(frame.assign(level=level))
