@@ -91,7 +91,7 @@ def recognition(n: int, seed: int) -> Iterator[Outcome]:
     yield Outcome("gap in FNMR (bootstrap, Newcombe)", true["female"] - true["male"], low, high, _normal(gap, naive))
     share, low, high, count = _ends(rates, stat="fmr", group="within female")
     yield Outcome("FMR within a group (bootstrap)", RATE, low, high, wilson(share, count, level=0.95))
-    _, low, high, _ = _ends(rates, stat="max_min")
+    _, low, high, _ = _ends(rates, stat="max_min", group="FNMR, all groups")
     if np.isfinite(low):  # too few errors bound no ratio, and the row says so
         yield Outcome("max / min of FNMR (bootstrap)", true["female"] / true["male"], low, high, None)
 
