@@ -15,6 +15,7 @@ from likewise.analyse.gaps import explained, gaps
 from likewise.analyse.verification import det, verification
 from likewise.errors import InputError, SpecError, TableError
 from likewise.world.planted import CONTRAST, Recognition
+from picked import only
 
 FAST: dict[str, Any] = {"resamples": 200, "seed": 1}
 
@@ -76,6 +77,19 @@ def test_each_recogniser_has_its_own_threshold():
     assert limits[0] == pytest.approx(2 * limits[1])
     wide = found.where(stat="fnmr").frame.pivot(index="group", columns="quantity", values="estimate")
     assert wide.iloc[:, 0].to_numpy() == pytest.approx(wide.iloc[:, 1].to_numpy())
+
+
+def test_a_threshold_that_is_given_is_used_as_it_is():
+    _, ratings, trials, faces, _ = planted()
+    found = verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"planted": 0.5}, **FAST)
+    sheet = trials.frame.merge(ratings.frame, left_on="pair", right_on="unit")
+    men = sheet["a"].map(faces.attribute("perceived_gender")) == "male"
+    missed = (sheet[sheet["same"].astype(bool) & men]["value"] >= 0.5).mean()
+    assert only(found, stat="fnmr", group="male")["estimate"] == pytest.approx(missed)
+    limit = only(found, stat="threshold")
+    assert (limit["low"], limit["high"]) == (0.5, 0.5)
+    with pytest.raises(SpecError, match="'nobody'"):
+        verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"nobody": 0.5}, **FAST)
 
 
 def test_no_error_is_flagged_and_ratios_still_exist():

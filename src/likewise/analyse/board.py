@@ -38,7 +38,7 @@ def boards(
     found = []
     for (rater, question), part in ratings.frame.groupby(["rater", "question"], sort=True):
         sheet = frame.merge(part[["unit", "value"]], left_on="pair", right_on="unit")
-        found.append(Board.of(f"{rater}: {question}", sheet, by if isinstance(by, Contrast) else None, drop=drop))
+        found.append(Board.of(str(rater), str(question), sheet, by if isinstance(by, Contrast) else None, drop=drop))
     return found
 
 
@@ -52,7 +52,8 @@ def _check_same(frame: pd.DataFrame) -> None:
 class Board:
     """One recogniser's trials, by group, kind and distance."""
 
-    quantity: str
+    rater: str
+    question: str
     contrast: Contrast | None
     groups: list[str]
     strata: list[Codes]
@@ -68,7 +69,7 @@ class Board:
     trials: int
 
     @classmethod
-    def of(cls, quantity: str, sheet: pd.DataFrame, contrast: Contrast | None, *, drop: bool) -> Board:
+    def of(cls, rater: str, question: str, sheet: pd.DataFrame, contrast: Contrast | None, *, drop: bool) -> Board:
         """Lay out the trials of one recogniser."""
         groups = (
             [str(contrast.focal), str(contrast.reference)] if contrast else sorted(map(str, sheet["group_a"].unique()))
@@ -95,7 +96,8 @@ class Board:
             for g, h in combinations_with_replacement(range(len(groups)), 2)
         }
         board = cls(
-            quantity=quantity,
+            rater=rater,
+            question=question,
             contrast=contrast,
             groups=groups,
             strata=[np.flatnonzero(home == g) for g in range(len(groups))],
@@ -129,6 +131,11 @@ class Board:
     def meeting(self, g: int, h: int) -> str:
         """Name two groups that meet in impostor trials."""
         return f"within {self.groups[g]}" if g == h else f"{self.groups[g]} x {self.groups[h]}"
+
+    @property
+    def quantity(self) -> str:
+        """What was measured, as estimates say it."""
+        return f"{self.rater}: {self.question}"
 
     @property
     def people(self) -> int:

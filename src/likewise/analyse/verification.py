@@ -6,7 +6,7 @@ threshold, set on all its impostor trials for a pooled false match rate; groups 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,7 +19,7 @@ from likewise.analyse.operating import Arm, Floats, Replicates
 from likewise.analyse.resample import RESAMPLES, Interval, percentiles
 from likewise.analyse.rows import remarked, row
 from likewise.analyse.shares import share_interval
-from likewise.errors import InputError, SpecError
+from likewise.errors import InputError, SpecError, some
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
 
 RATES = (1e-2, 1e-3, 1e-4)
@@ -35,6 +35,7 @@ def verification(
     *,
     pairs: Pairs | None = None,
     rates: Sequence[float] = RATES,
+    thresholds: Mapping[str, float] | None = None,
     failures: str = "errors",
     level: float = 0.95,
     seed: int = 0,
@@ -44,8 +45,9 @@ def verification(
 
     ``by`` is a column of Faces, or a Contrast (then the gap, focal - reference, is estimated too). With ``pairs`` the
     same rates stand beside for the genuine trials of matched images, at the same thresholds, and the share of the
-    crude gap that goes away. A trial without a distance counts as a rejection (``failures="errors"``), or is left
-    out (``"drop"``); its share by group is reported either way.
+    crude gap that goes away. ``thresholds`` names, by rater, the thresholds that recognisers are shipped with; error
+    rates at them stand beside those at the pooled rates. A trial without a distance counts as a rejection
+    (``failures="errors"``), or is left out (``"drop"``); its share by group is reported either way.
 
     Identities are resampled, within their groups; a rate's variance tells how many independent trials it is worth,
     and Wilson's interval is for that many. Rates of zero get the rule of three, counted in identities.
@@ -53,7 +55,11 @@ def verification(
     if failures not in ("errors", "drop"):
         raise SpecError("failures is 'errors' or 'drop'", got=repr(failures))
     rows: list[dict[str, object]] = []
-    for board in boards(ratings, trials, faces, by, pairs, drop=failures == "drop"):
+    laid_out = boards(ratings, trials, faces, by, pairs, drop=failures == "drop")
+    strangers = set(thresholds or {}) - {board.rater for board in laid_out}
+    if strangers:
+        raise SpecError("thresholds belong to raters of these ratings", got=some(sorted(strangers)))
+    for board in laid_out:
         rows += _failures(board, level)
         for rate in rates:
             board.impostors.need(rate, board.quantity)
@@ -61,6 +67,10 @@ def verification(
             quantity, let_in = f"{board.quantity} at FMR {rate:g}", int(rate * len(board.impostors))
             doubt = f"the threshold rests on {let_in} false matches" if let_in < FEW_FALSE_MATCHES else ""
             rows += _Rates(board, quantity, found, level, doubt).rows()
+        own = (thresholds or {}).get(board.rater)
+        if own is not None:
+            found = board.resampled(partial(_beyond, board, own), seed=seed, resamples=resamples)
+            rows += _Rates(board, f"{board.quantity} at its threshold {own:g}", found, level).rows()
     return Estimates.of(rows)
 
 
@@ -97,6 +107,12 @@ def det(
 def _at(board: Board, rate: float, people: Floats, meetings: Floats | None) -> Floats:
     """Return threshold, FNMR by group (all, matched) and FMR by meeting, ``[b, q]``."""
     limit = board.impostors.threshold(board.impostors.weights(people, meetings), rate)
+    return _beyond(board, limit, people, meetings)
+
+
+def _beyond(board: Board, threshold: Floats | float, people: Floats, meetings: Floats | None) -> Floats:
+    """Return the same at given thresholds."""
+    limit = np.broadcast_to(threshold, len(people)).astype(np.float64)
     missed = [1 - arm.accepted(arm.weights(people, None), limit) for arm in [*board.genuine, *board.matched]]
     let_in = [arm.accepted(arm.weights(people, meetings), limit) for arm in board.cells.values()]
     return np.stack([limit, *missed, *let_in], axis=1)
