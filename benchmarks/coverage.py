@@ -1,6 +1,7 @@
 """How often intervals hold the truth: planted tables, many seeds, and the naive interval beside.
 
-    python benchmarks/coverage.py [--seeds 1000] [--clusters 50 200 1000] [--write docs/coverage.md]
+    python benchmarks/coverage.py [--seeds 1000] [--clusters 50 200 1000] [--only NAME] [--keep parts.csv]
+                                  [--write docs/coverage.md]
 
 Every experiment draws tables whose true values are known (likewise.world.planted), calls the public function on them,
 and counts how often the 95 % interval holds the truth. Naive means: the same estimate with the interval that takes
@@ -108,7 +109,9 @@ def turned(n: int, seed: int) -> Iterator[Outcome]:
     naive = (line.slope - half, line.slope + half)
     yield Outcome("slope of a label (jackknife by identity)", world.relative, low, high, naive)
     share, low, high, _ = _ends(found, stat="rate", group="level +0")
-    yield Outcome("label rate (jackknife by identity)", world.middle, low, high, wilson(share, count, level=0.95))
+    yield Outcome(
+        "label rate (jackknife by identity, Wilson)", world.middle, low, high, wilson(share, count, level=0.95)
+    )
     _, low, high, _ = _ends(tests, stat="log_odds_slope")
     rates = world.middle + world.slope * np.array(LEVELS)
     yield Outcome("slope of the log odds (GEE logit)", _logit_slope(rates), low, high, None)
@@ -216,11 +219,20 @@ def as_markdown(table: pd.DataFrame) -> str:
     for name, part in table.groupby("estimator", sort=False):
         cells = []
         for n in sizes:
-            row = part[part["clusters"] == n].iloc[0]
+            here = part[part["clusters"] == n]
+            if here.empty:
+                cells.append("not run")
+                continue
+            row = here.iloc[0]
             naive = "" if pd.isna(row["naive"]) else f" / {100 * float(row['naive']):.1f}"
-            cells.append(f"{100 * float(row['held']):.1f}{naive}")
+            fewer = "" if row["seeds"] == 1000 else f" ({row['seeds']} seeds)"
+            cells.append(f"{100 * float(row['held']):.1f}{naive}{fewer}")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _newest(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(parts, ignore_index=True).drop_duplicates(["estimator", "clusters"], keep="last")
 
 
 def main() -> None:
@@ -229,16 +241,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--clusters", type=int, nargs="+", default=[50, 200, 1000])
     parser.add_argument("--only", choices=sorted(EXPERIMENTS))
+    parser.add_argument("--keep", type=Path, help="CSV to which results are added; the table is drawn from all of it")
     parser.add_argument("--write", type=Path, help="file in which the table between the marks is replaced")
     options = parser.parse_args()
-    parts = []
+    parts = [pd.read_csv(options.keep)] if options.keep and options.keep.exists() else []
     for n in options.clusters:
         for experiment in [options.only] if options.only else list(EXPERIMENTS):
             start = time.monotonic()
             parts.append(coverage(experiment, n, options.seeds))
             print(f"{experiment}, {n} clusters: {time.monotonic() - start:.0f} s", flush=True)
             print(parts[-1].round(3).to_string(index=False), flush=True)
-    text = as_markdown(pd.concat(parts, ignore_index=True))
+            if options.keep:
+                _newest(parts).to_csv(options.keep, index=False)
+    text = as_markdown(_newest(parts))
     print(text)
     if options.write:
         whole = options.write.read_text(encoding="utf-8")

@@ -78,6 +78,7 @@ def test_a_rare_label_gets_the_slope_of_its_rate():
     ratings, faces = Turned(60, 4, middle=0.02, slope=0.01, reach=0.0).tables()
     found = slopes(ratings, faces, threshold=0.5)
     assert only(found, stat="rate_slope")["n"] == 120
+    assert found.where(stat="rate").frame["method"].str.contains("rare|rule of three").any()
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
@@ -91,7 +92,11 @@ def test_a_label_that_never_changes_has_no_p_to_boast_of(value):
         "linearity_p": 1.0,
     }
     assert tests.where(stat="log_odds_slope").frame.empty
-    assert slopes(still, faces, threshold=0.5).frame[["estimate", "low", "high"]].notna().all(axis=None)
+    found = slopes(still, faces, threshold=0.5).frame
+    assert found[["estimate", "low", "high"]].notna().all(axis=None)
+    rates = found[found["stat"] == "rate"]
+    assert rates["method"].str.contains("rule of three").all() and (rates["high"] > rates["low"]).all()
+    assert "no face ever changes" in found[found["stat"] != "rate"]["method"].iloc[0]
 
 
 def test_what_a_placebo_does_too_is_taken_off():

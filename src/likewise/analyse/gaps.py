@@ -238,12 +238,12 @@ class _Sheet:
         clusters = self.pairs if paired else None
         found = jackknife(wanted.columns[rows], wanted.statistic, codes, level=level, clusters=clusters)
         method = f"jackknife by {'pair' if paired else 'identity'}" + (" and rater" if self.panel else "")
-        return {
-            "quantity": self.quantity, "stat": wanted.stat, "sample": sample, "group": wanted.group,
-            "estimate": found.estimate, "low": found.low, "high": found.high, "level": level, "n": int(used.sum()),
-            "clusters": found.clusters,
-            "method": method + (", regression-adjusted" if wanted.stat == "adjusted_gap" else ""),
-        }  # fmt: skip
+        method += ", regression-adjusted" if wanted.stat == "adjusted_gap" else ""
+        word = "all answers equal" if np.ptp(self.y[used]) == 0 else ""  # no spread is not the same as no doubt
+        return row(
+            self.quantity, wanted.stat, sample, wanted.group, found,
+            level=level, n=int(used.sum()), method=remarked(method, word),
+        )  # fmt: skip
 
     def _need_both(self, sample: str, weight: Floats) -> None:
         for level, on_side in (

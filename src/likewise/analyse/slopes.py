@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analyse.resample import Statistic, jackknife
-from likewise.analyse.rows import row
+from likewise.analyse.resample import Interval, Statistic, covariance, jackknife
+from likewise.analyse.rows import remarked, row
+from likewise.analyse.shares import share_interval
 from likewise.errors import TableError, some
 from likewise.tables import Estimates, Faces, Ratings
 
@@ -89,17 +91,24 @@ def _grid(quantity: str, part: pd.DataFrame) -> Grid:
 
 
 def _label_rows(grid: Grid, level: float, sample: str) -> list[dict[str, object]]:
-    wanted = [("rate", f"level {step:+g}", _rate(k)) for k, step in enumerate(grid.levels)]
+    n, by = len(grid.present), "jackknife by identity"
+    write = partial(row, grid.quantity, sample=sample, level=level, n=n)
+    rows = []
+    for k, step in enumerate(grid.levels):
+        found, word = _rate_interval(grid, k, level)
+        rows.append(write("rate", group=f"level {step:+g}", found=found, method=remarked(by, word)))
     stat, statistic = slope_of(grid)
-    wanted.append((stat, "attribute", statistic))
-    rows: list[dict[str, object]] = []
-    for name, group, function in wanted:
-        found = jackknife(grid.columns, function, [grid.identity], level=level)
-        if name == "rate":
-            found = replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
-        n, method = len(grid.present), "jackknife by identity"
-        rows.append(row(grid.quantity, name, sample, group, found, level=level, n=n, method=method))
-    return rows
+    found = jackknife(grid.columns, statistic, [grid.identity], level=level)
+    word = "no face ever changes" if found.low == found.high else ""
+    return [*rows, write(stat, group="attribute", found=found, method=remarked(by, word))]
+
+
+def _rate_interval(grid: Grid, k: int, level: float) -> tuple[Interval, str]:
+    """Return a rate with Wilson's interval for what its clusters are worth; one that is never there is not just 0."""
+    share, clusters = float(grid.present[:, k].mean()), int(grid.identity.max()) + 1
+    variance = float(covariance(grid.columns, lambda total: _rate(k)(total)[..., None], [grid.identity])[0, 0])
+    low, high, word = share_interval(share, variance, n=len(grid.present), clusters=clusters, level=level)
+    return Interval(share, low, high, clusters), word
 
 
 def slope_of(grid: Grid) -> tuple[str, Statistic]:
