@@ -79,6 +79,12 @@ def recognition(n: int, seed: int) -> Iterator[Outcome]:
     _, low, high, _ = _ends(explained(own, same, faces, CONTRAST, pairs=pairs).frame, stat="share_gone")
     if np.isfinite(low):  # without a crude gap to speak of there is no interval, and the row says so
         yield Outcome("share of the gap that goes away (Fieller)", 1 - alike / crude, low, high, None)
+
+
+def operating(n: int, seed: int) -> Iterator[Outcome]:
+    """The same, at a threshold that is set on the impostor trials."""
+    world = Recognition(n, seed, impostors=8)
+    ratings, trials, faces, _ = world.tables()
     rates = verification(ratings, trials, faces, CONTRAST, rates=[RATE], resamples=100, seed=seed).frame
     true = world.fnmr(RATE)
     for group in ("female", "male"):
@@ -191,6 +197,7 @@ def shown(n: int, seed: int) -> Iterator[Outcome]:
 
 EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "recognition": recognition,
+    "operating": operating,
     "turned": turned,
     "crowd": crowd,
     "resampled": resampled,

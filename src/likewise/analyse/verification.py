@@ -186,8 +186,10 @@ class _Rates:
     def _rate(self, arm: Arm, k: int) -> tuple[Interval, str]:
         share, clusters = float(self.found.estimate[k]), arm.people
         variance = self.found.variance(k)
-        # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would.
-        most = len(arm) if arm.genuine else np.inf
+        # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would;
+        # with hardly any false match that is not something to count on.
+        pinned = not arm.genuine and share * len(arm) >= FEW_FALSE_MATCHES
+        most = np.inf if pinned else len(arm)
         low, high, word = share_interval(share, variance, n=most, clusters=clusters, level=self.level)
         return Interval(share, low, high, clusters), word
 
@@ -204,11 +206,11 @@ class _Rates:
     ) -> list[dict[str, object]]:
         span = list(columns)
         trials = np.array([len(arm) for arm in arms], dtype=np.float64)
-        values, resampled = self.found.estimate[span], self.found.values[:, span]
+        values, together = self.found.estimate[span], self.found.covariance[np.ix_(span, span)]
         clusters = min(arm.people for arm in arms)
         return [
             self._row(stat, sample, f"{what}, all groups", found, int(trials.sum()), remarked(_BY, remark))
-            for stat, found, remark in differentials(values, resampled, trials, clusters=clusters, level=self.level)
+            for stat, found, remark in differentials(values, together, trials, clusters=clusters, level=self.level)
         ]
 
     def _gap(self, sample: str, arms: Sequence[Arm], start: int) -> list[dict[str, object]]:
