@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from likewise.analyse.logit import fit_logit
+from likewise.analyse.mixed import fit_mixed_logit
 from likewise.analyse.resample import Interval, Statistic, covariance, jackknife
 from likewise.analyse.rows import bare, remarked, row
 from likewise.analyse.shares import share_interval
@@ -56,6 +58,36 @@ def quality(
         rows += sheet.rows(base, level)
     if len(sheets) > 1:
         rows += [_between(sheets[0], other, base, level) for other in sheets[1:]]
+    return Estimates.of(rows)
+
+
+def mixed_quality(
+    ratings: Ratings,
+    faces: Faces,
+    by: Contrast,
+    *,
+    made_by: str,
+    generated: str,
+    question: str = "judged_real",
+    arms: Sequence[str] | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """Estimate the gap in log odds of passing between groups by a mixed logit, and how far images and raters lean.
+
+    Its gap is for one image and one rater (``quality`` has the population's, which is closer to zero).
+    """
+    rows: list[dict[str, object]] = []
+    for sheet in _sheets(ratings, faces, by, made_by, generated, question, arms):
+        x, y, codes = sheet.generated_only()
+        fitted = fit_mixed_logit(x, y, *codes)
+        if fitted is None:
+            raise TableError(f"{sheet.arm}: a mixed logit exists", got="a group that always or never passes")
+        quantity, method = f"{sheet.quantity}, generated faces", "mixed logit, Laplace"
+        write = partial(row, quantity, sample=sheet.arm, n=len(y), method=method)
+        gap = fitted.interval(1, level=level)
+        rows.append(write("mixed_log_odds_gap", group=by.label, found=gap, level=level))
+        for name, spread, code in zip(("images", "raters"), fitted.spreads, codes, strict=True):
+            rows.append(write("lean_sd", group=name, found=bare(spread, int(code.max()) + 1), level=np.nan))
     return Estimates.of(rows)
 
 
@@ -141,12 +173,17 @@ class _Sheet:
         found = bare(float((rates["k"] / rates["n"]).std(ddof=1)) if len(rates) > 1 else 0.0, len(rates))
         return row(self.quantity, "sd_over_images", self.arm, name, found, level=np.nan, n=len(rates), method="sd")
 
+    def generated_only(self) -> tuple[Floats, Floats, list[Codes]]:
+        """Return ones and focal ``[n, 2]``, judged real, and codes of identity and rater, of generated faces."""
+        fake = self.columns[:, 0] + self.columns[:, 4] > 0
+        x = np.column_stack([np.ones(int(fake.sum())), self.columns[fake, 0]])
+        y = self.columns[fake, 1] + self.columns[fake, 5]
+        return x, y, [pd.factorize(codes[fake])[0].astype(np.int64) for codes in self.clusterings]
+
     def _logit(self, level: float) -> list[dict[str, object]]:
         """Write the gap of the log odds among generated faces; a group without a yes or a no has none."""
-        fake = self.columns[:, 0] + self.columns[:, 4] > 0
-        x = np.column_stack([np.ones(fake.sum()), self.columns[fake, 0]])
-        y = self.columns[fake, 1] + self.columns[fake, 5]
-        fitted = fit_logit(x, y, [pd.factorize(codes[fake])[0].astype(np.int64) for codes in self.clusterings])
+        x, y, codes = self.generated_only()
+        fitted = fit_logit(x, y, codes)
         if fitted is None:
             return []
         found, label = fitted.interval(1, level=level), self.contrast.label

@@ -86,6 +86,8 @@ for _stat in (
     Stat("criterion", "criterion c (above 0: slow to say generated)", 0.0, "index"),
     Stat("sd_over_images", "standard deviation of the images' own rates", None, "mean"),
     Stat("log_odds_gap", "gap of the log odds (focal - reference)", 0.0, "difference"),
+    Stat("mixed_log_odds_gap", "gap of the log odds for one image and one rater", 0.0, "difference"),
+    Stat("lean_sd", "spread of leanings (log odds)", None, "mean"),
     Stat("superiority", "chance that a focal answer is higher than a reference one", 0.5, "proportion"),
     Stat("power", "chance to find the gap", None, "proportion"),
     Stat("alpha", "Krippendorff's alpha", 0.0, "index"),
