@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from likewise.design.balance import balance
     from likewise.design.match import match
     from likewise.design.trials import trials
+    from likewise.report.figures import gap_plot, love_plot, rate_plot
     from likewise.tables import Contrast, Estimates, Faces, MatchSpec, Pairs, Ratings, Vectors
     from likewise.world import World
 
 __version__ = "0.1.0"
 __all__ = [
     "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors", "World",
-    "balance", "gaps", "match", "slopes", "trials",
+    "balance", "gap_plot", "gaps", "love_plot", "match", "rate_plot", "slopes", "trials",
 ]  # fmt: skip
 
 _HOME = {
     **dict.fromkeys(["Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors"], "likewise.tables"),
+    **dict.fromkeys(["gap_plot", "love_plot", "rate_plot"], "likewise.report.figures"),
     "World": "likewise.world",
     "balance": "likewise.design.balance",
     "gaps": "likewise.analyse.gaps",

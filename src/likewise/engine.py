@@ -1,4 +1,4 @@
-"""Map work over chunks of images: here or in several processes, with progress, retries and resume.
+"""Map work over chunks of images: here, in processes or on a Ray cluster, with progress, retries and resume.
 
 A chunk's result is a dict of arrays. With a ``folder`` every finished chunk is kept there as ``.npz``, so that a
 killed run goes on where it was; the caller names the folder after everything the work depends on. The result is
@@ -7,11 +7,14 @@ the same for every engine and every number of workers, because chunks are put to
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,7 +26,7 @@ from likewise.tables.files import replacing
 
 Result = dict[str, npt.NDArray[Any]]
 Work = Callable[[list[str]], Result]
-KINDS = ("here", "processes")
+KINDS = ("here", "processes", "ray")
 
 
 class Progress(Protocol):
@@ -45,9 +48,11 @@ class Engine:
     """Where the work is done and how hard it is tried."""
 
     kind: str = "here"
-    """In this process, or in several on this machine."""
+    """In this process, in several on this machine, or on a Ray cluster."""
     workers: int = 1
-    """How many processes; has an effect only with kind = "processes"."""
+    """How many processes, or how many chunks at once on a cluster; "here" there is one."""
+    address: str = ""
+    """Where the Ray cluster is, e.g. "auto"; empty starts one here. Its machines see the images under one path."""
     chunk: int = 64
     """Images a chunk: what a killed run can lose at most, a worker."""
     retries: int = 2
@@ -61,9 +66,9 @@ class Engine:
         if min(self.workers, self.chunk) < 1 or self.retries < 0:
             raise SpecError("workers and chunk are at least 1, retries at least 0", got=str(self))
         if self.kind == "here" and self.workers > 1:
-            raise SpecError(
-                "several workers have an effect only with kind = 'processes'", got=f"{self.workers} workers"
-            )
+            raise SpecError("several workers need kind = 'processes' or 'ray'", got=f"{self.workers} workers")
+        if self.address and self.kind != "ray":
+            raise SpecError("an address has an effect only with kind = 'ray'", got=repr(self.address))
 
     def map(
         self,
@@ -79,7 +84,7 @@ class Engine:
         progress = progress or Silent()
         open_ = [index for index in range(len(chunks)) if not kept.has(index)]
         progress.advance(sum(len(chunks[index]) for index in set(range(len(chunks))) - set(open_)))
-        run = self._here if self.kind == "here" else self._processes
+        run = {"here": self._here, "processes": self._processes, "ray": self._ray}[self.kind]
         for index, result in run(work, chunks, open_):
             kept.put(index, result)
             progress.advance(len(chunks[index]))
@@ -136,6 +141,43 @@ class Engine:
             for index in running.values():
                 _give_up(error, chunks[index], tries[index], self.retries)
                 tries[index] += 1
+
+    def _ray(self, work: Work, chunks: list[list[str]], open_: list[int]) -> Iterator[tuple[int, Result]]:
+        """Keep a few chunks on their way; a worker or a machine that dies gives its chunk back."""
+        ray = _cluster(self)
+        shared, remote = ray.put(work), ray.remote(max_retries=self.retries)(_call)
+        waiting = iter([(index, 0) for index in open_])
+        running: dict[Any, tuple[int, int]] = {}
+        while True:
+            for index, attempt in islice(waiting, 2 * self.workers - len(running)):
+                running[remote.remote(shared, chunks[index])] = (index, attempt)
+            if not running:
+                return
+            done, _ = ray.wait(list(running), num_returns=1)
+            index, attempt = running.pop(done[0])
+            try:
+                yield index, ray.get(done[0])
+            except Exception as error:
+                cause = getattr(error, "cause", None)  # Ray wraps what went wrong over there
+                _give_up(cause if isinstance(cause, Exception) else error, chunks[index], attempt, self.retries)
+                waiting = chain([(index, attempt + 1)], waiting)
+
+
+def _call(work: Work, chunk: list[str]) -> Result:
+    return work(chunk)
+
+
+def _cluster(engine: Engine) -> Any:
+    """Join the cluster at the engine's address, or start one here; loaded only when it is asked for."""
+    try:
+        import ray  # noqa: PLC0415
+    except ImportError as error:
+        raise SpecError("kind = 'ray' needs Ray", got="no such package", fix="pip install 'likewise[ray]'") from error
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an audit tells nobody that it runs
+    if not ray.is_initialized():
+        local: dict[str, Any] = {} if engine.address else {"num_cpus": engine.workers, "include_dashboard": False}
+        ray.init(address=engine.address or None, log_to_driver=False, logging_level=logging.ERROR, **local)
+    return ray
 
 
 def _give_up(error: Exception, chunk: list[str], attempt: int, retries: int) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from likewise import __version__
-from likewise.errors import BusyError, StageError, StoreError, VersionError
+from likewise.errors import BusyError, StoreError, VersionError
 from likewise.images import digest
 from likewise.tables.files import explained, write_text
 
@@ -115,12 +115,6 @@ class Folder:
         if digest_of(path) != known.digest:
             return "the artefact was changed by hand"
         return ""
-
-    def need(self, artefact: str, stage: str) -> Path:
-        """Return the path of an artefact that must be there."""
-        if self.sidecar(artefact) is None or not self.path(artefact).exists():
-            raise StageError(f"this needs {artefact}", got="none", fix=f"Run first: likewise {stage} {self.root}")
-        return self.path(artefact)
 
     def seal(self, artefact: str, sidecar: Sidecar) -> None:
         """Write the sidecar of an artefact that is in place: only now does it count."""

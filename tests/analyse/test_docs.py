@@ -1,4 +1,4 @@
-"""The examples in docs/analysis.md run as they stand."""
+"""docs/analysis.md speaks of every file of the room (tests/test_docs.py runs its examples)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ import re
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "analysis.md"
-
-
-def test_the_examples_run(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)  # noqa: S102
-    assert len(blocks) == 6 and capsys.readouterr().out.count("Estimates:") == 6
 
 
 def test_every_file_of_the_room_has_its_words():

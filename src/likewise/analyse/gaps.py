@@ -91,8 +91,9 @@ def _trial_covariates(trials: Pairs, faces: Faces, covariates: Sequence[str]) ->
     """Return the mean of each covariate over a trial's two images, by test image."""
     wide = pd.DataFrame({name: faces.attribute(name) for name in covariates}, index=pd.Index(faces.images))
     words = [name for name in wide.columns if not pd.api.types.is_numeric_dtype(wide[name].dtype)]
-    plain = pd.get_dummies(wide, columns=words, drop_first=True, dtype=float) if words else wide
-    plain = plain.astype("float64")
+    if words:
+        wide = pd.get_dummies(wide, columns=words, drop_first=True, dtype=float)
+    plain = wide.astype("float64")
     if plain.isna().any(axis=None):
         empty = some(plain.columns[plain.isna().any()])
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from likewise.cli.plan import FORMAT
+from likewise.cli.progress import Voice
 from likewise.store import PLAN
 from likewise.tables.files import write_text
 from likewise.world import World
@@ -57,8 +58,8 @@ title = "A planted world"
 """
 
 
-def make_demo(folder: Path, *, identities: int, confounding: float, seed: int) -> str:
-    """Lay out the world in ``folder`` unless it is there; return a line that says which."""
+def make_demo(folder: Path, *, identities: int, confounding: float, seed: int, voice: Voice) -> None:
+    """Lay out the world in ``folder`` unless it is there, and say which."""
     world = World(identities=identities, confounding=confounding, seed=seed)
     plan = _PLAN.format(
         identities=identities, confounding=confounding, seed=seed, format=FORMAT,
@@ -67,8 +68,10 @@ def make_demo(folder: Path, *, identities: int, confounding: float, seed: int) -
         levels=", ".join(str(level) for level in LEVELS),
     )  # fmt: skip
     if (folder / PLAN).is_file() and (folder / PLAN).read_text(encoding="utf-8") == plan:
-        return f"the world in {folder}/ is there already"
-    world.write(folder)
+        voice.say(f"the world in {folder}/ is there already")
+        return
+    with voice.task("draw", identities * world.images_each) as progress:
+        world.write(folder, progress=progress)
     world.truth(LEVELS).write(folder / "truth.parquet")
     write_text(folder / PLAN, plan)
-    return f"drew a world of {identities} people into {folder}/"
+    voice.say(f"drew a world of {identities} people into {folder}/")

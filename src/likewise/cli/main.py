@@ -138,10 +138,9 @@ def demo(
 ) -> None:
     """Make a small world whose truth is known, audit it, and draw the report."""
     from likewise.cli.demo import make_demo
+    from likewise.cli.progress import voice
 
-    line = make_demo(Path(folder), identities=identities, confounding=confounding, seed=seed)
-    if not quiet:
-        click.echo(line, err=True)
+    make_demo(Path(folder), identities=identities, confounding=confounding, seed=seed, voice=voice(quiet=quiet))
     _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
 
 

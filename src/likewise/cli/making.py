@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from likewise.analyse.gaps import gaps
 from likewise.analyse.slopes import slopes
@@ -19,12 +20,13 @@ from likewise.design.balance import balance
 from likewise.design.match import match
 from likewise.design.trials import trials
 from likewise.engine import Result, Work
+from likewise.errors import TableError
 from likewise.images import Album
 from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
 from likewise.make.project import Projection
 from likewise.make.rate import Embedding, Scoring, rate_images, rate_trials
 from likewise.make.read import read_images
-from likewise.plugins import create
+from likewise.plugins import Pictures, create
 from likewise.report.page import write_report
 from likewise.store import Folder
 from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
@@ -33,7 +35,6 @@ from likewise.tables.vectors import write_stream
 FACES, LATENTS, PAIRS, BALANCE = "faces.parquet", "latents", "pairs.parquet", "balance.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
-ARTEFACTS = (FACES, LATENTS, PAIRS, BALANCE, TRIALS, SWEEP, RATINGS, ANSWERS, ESTIMATES, REPORT)
 
 
 @dataclass
@@ -44,6 +45,8 @@ class Job:
     plan: Plan
     voice: Voice
     key: str
+    planned: list[str]
+    """The artefacts that the plan makes, in order."""
     licences: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
@@ -96,37 +99,34 @@ def read(job: Job) -> None:
 
 def project(job: Job) -> None:
     """Project the images into the generator's latent space, or take the plan's own vectors."""
-    faces = job.faces()
-    if job.plan.vectors:
-        vectors = Vectors.read(job.folder.root / job.plan.vectors)
-        with job.folder.swapped(LATENTS) as fresh:
-            write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
-        job.summary = {"images": len(vectors), "source": vectors.source}
+    if not job.plan.vectors:
+        _project_images(job)
         return
-    spec = job.plan.project
+    vectors = Vectors.read(job.folder.root / job.plan.vectors)
+    with job.folder.swapped(LATENTS) as fresh:
+        write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
+    job.summary = {"images": len(vectors), "source": vectors.source}
+
+
+def _project_images(job: Job) -> None:
+    faces, spec = job.faces(), job.plan.project
     generator = job.used(create("generator", spec.generator))
     job.used(create("perceptual", spec.perceptual))
-    distances: list[np.ndarray[Any, Any]] = []
-    baselines: list[np.ndarray[Any, Any]] = []
+    left: list[float] = []
 
-    def blocks() -> Iterator[np.ndarray[Any, Any]]:
+    def blocks() -> Iterator[npt.NDArray[np.float32]]:
         for result in job.chunks("project", Projection(spec, job.album(faces)), faces.images):
-            distances.append(result["distance"])
-            baselines.append(result["baseline"])
+            left.extend(result["distance"] / np.maximum(result["baseline"], 1e-12))
             yield result["w"]
 
     source = f"{generator.name}, W+, lambda {spec.lambda_:g}"
     with job.folder.swapped(LATENTS) as fresh:
         write_stream(fresh, faces.images, blocks(), source=source)
-    left = np.median(np.concatenate(distances) / np.maximum(np.concatenate(baselines), 1e-12))
-    job.summary = {
-        "images": len(faces),
-        "source": source,
-        "median share of the picture not drawn": round(float(left), 4),
-    }
-    if left > 0.5:
+    missed = float(np.median(left))
+    job.summary = {"images": len(faces), "source": source, "median share of the picture not drawn": round(missed, 4)}
+    if missed > 0.5:
         job.notes.append(
-            f"The generator {generator.name} does not draw these images: {left:.0%} of what sets them apart from its "
+            f"The generator {generator.name} does not draw these images: {missed:.0%} of what sets them apart from its "
             "mean face is missing in the reconstructions. Matching on such latents means little."
         )
 
@@ -182,11 +182,19 @@ def rating(job: Job) -> None:
 
 
 def _rate_trials(job: Job, rater: Rater) -> Ratings:
-    asked = Pairs.read(job.path(TRIALS))
+    asked = _asked(job)
     recogniser = job.used(create("recogniser", rater.name, rater.options))
     work = Embedding(rater.name, rater.options, job.album(job.faces()))
     parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
     return rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+
+
+def _asked(job: Job) -> Pairs:
+    asked = Pairs.read(job.path(TRIALS))
+    if len(asked) == 0:
+        fix = "Check the identity column, or leave recognisers and people out of the plan."
+        raise TableError("raters are asked about two images of a person", got="nobody with two images", fix=fix)
+    return asked
 
 
 def _rate_sweep(job: Job, rater: Rater) -> Ratings:
@@ -204,39 +212,40 @@ def asking(job: Job) -> None:
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    album = job.album(job.faces())
-    answers = crowd.answers(Pairs.read(job.path(TRIALS)), album, job.plan.seed)
+    asked, album = _asked(job), job.album(job.faces())
+    with job.voice.task("ask", 2 * len(asked)) as progress:
+
+        def look(images: list[str]) -> Pictures:
+            progress.advance(len(images))
+            return album(images)
+
+        answers = crowd.answers(asked, look, job.plan.seed)
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
 
 
 def analysing(job: Job) -> None:
     """Estimate gaps and slopes."""
-    plan, faces = job.plan, job.faces()
+    plan = job.plan
     asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
+    if len(pairs) < 2:
+        job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
     gaps_in = partial(
         gaps,
         trials=asked,
-        faces=faces,
+        faces=job.faces(),
         contrast=plan.contrast,
-        pairs=pairs,
+        pairs=pairs if len(pairs) >= 2 else None,
         covariates=_covariates(job),
         level=plan.analyse.level,
     )
     parts: list[Estimates] = []
-    if plan.rater:
+    if any(rater.slot == "recogniser" for rater in plan.rater):
         ratings = Ratings.read(job.path(RATINGS)).frame
-        distances = ratings[ratings["unit"].isin(asked.frame["pair"])]
-        if len(distances):
-            parts.append(gaps_in(Ratings(distances)))
-        for rater in (rater for rater in plan.rater if rater.slot == "classifier"):
-            classifier = create("classifier", rater.name, rater.options)
-            own = Ratings(ratings[ratings["rater"] == classifier.name])
-            made = Faces.read(job.path(SWEEP) / "faces.parquet")
-            parts.append(slopes(own, made, threshold=classifier.threshold, level=plan.analyse.level))
+        parts.append(gaps_in(Ratings(ratings[ratings["unit"].isin(asked.frame["pair"])])))
+    parts += [_slopes(job, rater) for rater in plan.rater if rater.slot == "classifier"]
     if plan.ask:
-        answers = Ratings.read(job.path(ANSWERS))
-        parts.append(gaps_in(answers, panel="people"))
+        parts.append(gaps_in(Ratings.read(job.path(ANSWERS)), panel="people"))
     if plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / plan.analyse.truth))
     found = Estimates.together(parts)
@@ -244,9 +253,17 @@ def analysing(job: Job) -> None:
     found.write(job.path(ESTIMATES))
 
 
+def _slopes(job: Job, rater: Rater) -> Estimates:
+    classifier = create("classifier", rater.name, rater.options)
+    ratings = Ratings.read(job.path(RATINGS)).frame
+    own = Ratings(ratings[ratings["rater"] == classifier.name])
+    made = Faces.read(job.path(SWEEP) / "faces.parquet")
+    return slopes(own, made, threshold=classifier.threshold, level=job.plan.analyse.level)
+
+
 def reporting(job: Job) -> None:
     """Draw the report."""
-    sidecars = {name: job.folder.sidecar(name) for name in ARTEFACTS if name != REPORT}
+    sidecars = {name: job.folder.sidecar(name) for name in job.planned if name != REPORT}
     write_report(
         job.path(REPORT),
         title=job.plan.report.title,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.progress import Progress as RichProgress
 
 from likewise.engine import Progress, Silent
 
-_EVERY = 2.0  # seconds between two lines of a log
+_EVERY = 5.0  # seconds between two lines of a log
 
 
 class Voice(Protocol):
@@ -26,6 +26,9 @@ class Voice(Protocol):
 
     def task(self, name: str, total: int) -> AbstractContextManager[Progress]:
         """Open a piece of work of so many items."""
+
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Open a piece of work that cannot be counted."""
 
 
 class Quiet:
@@ -38,6 +41,10 @@ class Quiet:
     def task(self, name: str, total: int) -> Iterator[Progress]:
         """Show nothing."""
         yield Silent()
+
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Show nothing."""
+        return nullcontext()
 
 
 class Terminal:
@@ -60,6 +67,10 @@ class Terminal:
         with RichProgress(*columns, console=self._console, transient=True) as bar:
             yield _RichTask(bar, bar.add_task(name, total=total))
 
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Turn a wheel."""
+        return self._console.status(f"{name} ...")
+
 
 @dataclass
 class _RichTask:
@@ -80,7 +91,12 @@ class Log:
     @contextmanager
     def task(self, name: str, total: int) -> Iterator[Progress]:
         """Print lines while the work goes on."""
-        yield _LogTask(self, name, total)
+        now = time.monotonic()
+        yield _LogTask(self, name, total, started=now, said=now)
+
+    def busy(self, name: str) -> AbstractContextManager[object]:
+        """Print nothing: the stage itself speaks when it is done."""
+        return nullcontext()
 
 
 @dataclass
@@ -88,9 +104,9 @@ class _LogTask:
     log: Log
     name: str
     total: int
+    started: float
+    said: float
     done: int = 0
-    started: float = field(default_factory=time.monotonic)
-    said: float = field(default_factory=time.monotonic)
 
     def advance(self, items: int) -> None:
         self.done += items

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -50,7 +51,7 @@ def run(root: str, *, voice: Voice, only: str | None = None, dry_run: bool = Fal
 
 
 def _all(folder: Folder, plan: Plan, planned: list[Stage], voice: Voice) -> list[Outcome]:
-    return [_done(folder, plan, stage, voice) for stage in planned]
+    return [_done(folder, plan, stage, planned, voice) for stage in planned]
 
 
 def _one(folder: Folder, plan: Plan, planned: list[Stage], only: str, voice: Voice) -> list[Outcome]:
@@ -61,7 +62,7 @@ def _one(folder: Folder, plan: Plan, planned: list[Stage], only: str, voice: Voi
         if why:
             fix = f"Run: likewise {earlier.name} {folder.root}   (or: likewise run {folder.root})"
             raise StageError(f"{stage.name} needs an up-to-date {earlier.artefact}", got=why, fix=fix)
-    return [_done(folder, plan, stage, voice)]
+    return [_done(folder, plan, stage, planned, voice)]
 
 
 def _upstream(stage: Stage, planned: list[Stage]) -> list[Stage]:
@@ -111,17 +112,18 @@ def _seed(plan: Plan, stage: Stage) -> int | None:
     return plan.seed if stage.seeded else None
 
 
-def _done(folder: Folder, plan: Plan, stage: Stage, voice: Voice) -> Outcome:
+def _done(folder: Folder, plan: Plan, stage: Stage, planned: list[Stage], voice: Voice) -> Outcome:
     key = _key(folder, plan, stage)
     why = folder.stale(stage.artefact, key)
     if not why:
         voice.say(f"{stage.name:<15} fresh")
         return Outcome(stage.name, stage.artefact, "fresh")
     started = time.monotonic()
-    job = Job(folder, plan, voice, key)
+    job = Job(folder, plan, voice, key, [other.artefact for other in planned])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LikewiseWarning)
-        stage.make(job)
+        with nullcontext() if stage.counted else voice.busy(stage.name):
+            stage.make(job)
     job.notes += [str(entry.message) for entry in caught if issubclass(entry.category, LikewiseWarning)]
     _seal(folder, plan, stage, job)
     outcome = Outcome(stage.name, stage.artefact, "made", why, time.monotonic() - started, job.summary, job.notes)

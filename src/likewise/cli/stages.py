@@ -26,17 +26,19 @@ from likewise.make.read import listing_digest
 from likewise.store import Folder
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """A verb: its artefact, the artefacts it needs, the options it depends on, and how it is done."""
 
     name: str
     artefact: str
-    needs: tuple[str, ...]
-    what: str
-    options: Callable[[Plan], dict[str, Any]]
     make: Callable[[Job], None]
+    needs: tuple[str, ...] = ()
+    options: Callable[[Plan], dict[str, Any]] = lambda plan: {}
     outside: Callable[[Folder, Plan], dict[str, str]] = lambda folder, plan: {}
+    """Fingerprints of what lies outside the folder's own artefacts."""
+    counted: bool = True
+    """Whether it shows its own progress; one that cannot be counted is only shown to be at work."""
     seeded: bool = False
     """Whether the plan's seed has a part in it."""
     version: int = 1
@@ -48,8 +50,8 @@ def _files(folder: Folder, *paths: str) -> dict[str, str]:
     return {path: digest(folder.root / path) if (folder.root / path).is_file() else "missing" for path in paths if path}
 
 
-def _of(section: str) -> Callable[[Plan], dict[str, Any]]:
-    return lambda plan: asdict(getattr(plan, section))
+def _raters(plan: Plan) -> dict[str, Any]:
+    return {"rater": [asdict(rater) for rater in plan.rater]}
 
 
 def _vary(plan: Plan) -> dict[str, Any]:
@@ -57,62 +59,70 @@ def _vary(plan: Plan) -> dict[str, Any]:
 
 
 READ = Stage(
-    "read", FACES, (), "find, open and fingerprint the images",
-    lambda plan: {"faces": asdict(plan.faces), "contrast": asdict(plan.contrast)}, making.read,
-    lambda folder, plan: _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)},
-)  # fmt: skip
+    name="read",
+    artefact=FACES,
+    options=lambda plan: {"faces": asdict(plan.faces), "contrast": asdict(plan.contrast)},
+    make=making.read,
+    outside=lambda folder, plan: (
+        _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)}
+    ),
+)
 PROJECT = Stage(
-    "project", LATENTS, (FACES,), "project them into the generator's latent space",
-    lambda plan: {"vectors": plan.vectors} if plan.vectors else asdict(plan.project), making.project,
-    lambda folder, plan: _files(folder, plan.vectors),
-)  # fmt: skip
+    name="project",
+    artefact=LATENTS,
+    needs=(FACES,),
+    options=lambda plan: {"vectors": plan.vectors} if plan.vectors else asdict(plan.project),
+    make=making.project,
+    outside=lambda folder, plan: _files(folder, plan.vectors),
+)
 MATCH = Stage(
-    "match", PAIRS, (FACES, LATENTS), "match look-alikes across the contrast",
-    lambda plan: {"match": plan.match.to_dict(), "contrast": asdict(plan.contrast)}, making.matching,
-)  # fmt: skip
+    name="match",
+    artefact=PAIRS,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {"match": plan.match.to_dict(), "contrast": asdict(plan.contrast)},
+    make=making.matching,
+)
 BALANCE_STAGE = Stage(
-    "balance", BALANCE, (FACES, PAIRS), "compare the covariates before and after", _vary, making.balancing
+    name="balance", artefact=BALANCE, needs=(FACES, PAIRS), options=_vary, make=making.balancing, counted=False
 )
 TRIALS_STAGE = Stage(
-    "trials",
-    TRIALS,
-    (FACES,),
-    "choose what the raters are asked about",
-    lambda plan: {},
-    making.making_trials,
-    seeded=True,
+    name="trials", artefact=TRIALS, needs=(FACES,), make=making.making_trials, counted=False, seeded=True
 )
 COUNTERFACTUAL = Stage(
-    "counterfactual",
-    SWEEP,
-    (FACES,),
-    "turn the attribute and leave everything else",
-    _of("counterfactual"),
-    making.sweeping,
+    name="counterfactual",
+    artefact=SWEEP,
+    needs=(FACES,),
+    options=lambda plan: asdict(plan.counterfactual) if plan.counterfactual else {},
+    make=making.sweeping,
     seeded=True,
 )
-RATE = Stage(
-    "rate",
-    RATINGS,
-    (FACES, TRIALS),
-    "have the models answer",
-    lambda plan: {"rater": [asdict(r) for r in plan.rater]},
-    making.rating,
-)
+RATE = Stage(name="rate", artefact=RATINGS, needs=(FACES, TRIALS), options=_raters, make=making.rating)
 ASK = Stage(
-    "ask", ANSWERS, (FACES, TRIALS), "collect people's answers", _of("ask"), making.asking,
-    lambda folder, plan: _files(folder, str((plan.ask.options if plan.ask else {}).get("path", ""))),
+    name="ask",
+    artefact=ANSWERS,
+    needs=(FACES, TRIALS),
+    options=lambda plan: asdict(plan.ask) if plan.ask else {},
+    make=making.asking,
+    outside=lambda folder, plan: _files(folder, str(plan.ask.options.get("path", "")) if plan.ask else ""),
     seeded=True,
-)  # fmt: skip
+)
 ANALYSE = Stage(
-    "analyse", ESTIMATES, (FACES, PAIRS, TRIALS), "estimate gaps and slopes",
-    lambda plan: {**_vary(plan), **asdict(plan.analyse), "rater": [asdict(r) for r in plan.rater]}, making.analysing,
-    lambda folder, plan: _files(folder, plan.analyse.truth),
-)  # fmt: skip
+    name="analyse",
+    artefact=ESTIMATES,
+    needs=(FACES, PAIRS, TRIALS),
+    options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
+    make=making.analysing,
+    outside=lambda folder, plan: _files(folder, plan.analyse.truth),
+    counted=False,
+)
 REPORT_STAGE = Stage(
-    "report", REPORT, (PAIRS, BALANCE, ESTIMATES), "draw the report",
-    lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)}, making.reporting,
-)  # fmt: skip
+    name="report",
+    artefact=REPORT,
+    needs=(PAIRS, BALANCE, ESTIMATES),
+    options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
+    make=making.reporting,
+    counted=False,
+)
 ALL = (READ, PROJECT, MATCH, BALANCE_STAGE, TRIALS_STAGE, COUNTERFACTUAL, RATE, ASK, ANALYSE, REPORT_STAGE)
 
 

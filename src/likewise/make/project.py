@@ -56,8 +56,9 @@ class Projection:
         """Return latents ``w [n, L, D]`` and the perceptual distance of each reconstruction, and of the mean face."""
         generator: Generator = create("generator", self.spec.generator)
         perceptual: Perceptual = create("perceptual", self.spec.perceptual)
+        projector = Projector(generator, perceptual, self.spec)
         targets = to_signals(self.album(images, size=generator.resolution))
-        found = [project_one(target, generator, perceptual, self.spec) for target in targets]
+        found = [projector.project(target) for target in targets]
         mean = generator.synthesise(np.tile(generator.mean_w(), (1, generator.rows, 1)))
         return {
             "w": np.stack([w for w, _ in found]).astype(np.float32),
@@ -66,58 +67,62 @@ class Projection:
         }
 
 
-def project_one(
-    target: npt.NDArray[np.float32], generator: Generator, perceptual: Perceptual, spec: ProjectSpec
-) -> tuple[Floats, float]:
-    """Project one signal ``[3, H, W]``; return its latent ``[L, D]`` and the perceptual distance that is left."""
-    rows, dim = generator.rows, generator.dim
-    if rows * dim > MOST_NUMBERS:
-        raise PluginError(f"Gauss-Newton is for latents of at most {MOST_NUMBERS} numbers", got=f"{rows} x {dim}")
-    goal = perceptual.features(target[None])[0].astype(np.float64)
-    penalty = _penalty(rows, dim) * (spec.lambda_ / (rows * dim)) ** 0.5
-    z = np.tile(generator.mean_w().astype(np.float64), rows)
-    seen = _features(z[None], generator, perceptual)[0]
-    loss = _loss(seen, goal, penalty, z)
-    for _ in range(spec.steps):
-        slope = _derivative(z, generator, perceptual)  # [L*D, P]
-        gram = slope @ slope.T / len(goal) + penalty.T @ penalty
-        trial = z + _shortest(gram, slope @ (goal - seen) / len(goal) - penalty.T @ (penalty @ z))
-        there = _features(trial[None], generator, perceptual)[0]
-        reached = _loss(there, goal, penalty, trial)
-        if reached >= loss:
-            break
-        gained, z, seen, loss = loss - reached, trial, there, reached
-        if gained < 1e-6 * loss:
-            break
-    return z.reshape(rows, dim), float(np.square(seen - goal).mean())
+@dataclass(frozen=True)
+class _Tangent:
+    """The generator made straight at one latent: features are about ``seen + slope' (z - here)``."""
+
+    seen: Floats
+    slope: Floats
+    """How each number of Z moves the features, ``[L*D, P]``."""
+    inverse: Floats
+    """Takes the gradient of the objective to the step that solves the straight problem."""
 
 
-def _penalty(rows: int, dim: int) -> Floats:
-    """Return the matrix that takes Z to the rows' deviations from their mean."""
-    return np.kron(np.eye(rows) - 1 / rows, np.eye(dim)).astype(np.float64)
+class Projector:
+    """Projects signals one by one. All start at the mean latent, so they share the first tangent."""
 
+    def __init__(self, generator: Generator, perceptual: Perceptual, spec: ProjectSpec) -> None:
+        numbers = generator.rows * generator.dim
+        if numbers > MOST_NUMBERS:
+            got = f"{generator.rows} x {generator.dim}"
+            raise PluginError(f"Gauss-Newton is for latents of at most {MOST_NUMBERS} numbers", got=got)
+        self._generator, self._perceptual, self._steps = generator, perceptual, spec.steps
+        apart = np.kron(np.eye(generator.rows) - 1 / generator.rows, np.eye(generator.dim))  # deviations of the rows
+        self._penalty = apart.T @ apart * spec.lambda_ / numbers
+        self._start = np.tile(generator.mean_w().astype(np.float64), generator.rows)
+        self._first = self._tangent(self._start)
 
-def _features(z: Floats, generator: Generator, perceptual: Perceptual) -> Floats:
-    w = z.reshape(len(z), generator.rows, generator.dim).astype(np.float32)
-    return perceptual.features(generator.synthesise(w)).astype(np.float64)
+    def project(self, target: npt.NDArray[np.float32]) -> tuple[Floats, float]:
+        """Return the latent ``[L, D]`` of one signal ``[3, H, W]`` and the perceptual distance that is left."""
+        goal = self._perceptual.features(target[None])[0].astype(np.float64)
+        z, tangent = self._start, self._first
+        loss = self._loss(z, tangent.seen, goal)
+        for _ in range(self._steps):
+            gradient = tangent.slope @ (goal - tangent.seen) / len(goal) - self._penalty @ z
+            step = tangent.inverse @ gradient
+            seen = self._features((z + step)[None])[0]
+            reached = self._loss(z + step, seen, goal)
+            if reached >= loss:
+                break
+            bend = np.square(seen - tangent.seen - step @ tangent.slope).mean()
+            gained, loss, z = loss - reached, reached, z + step
+            if bend < 1e-3 * loss or gained < 1e-6 * loss:  # the generator is straight here: the step was exact
+                break
+            tangent = self._tangent(z)
+        left = np.square(self._features(z[None])[0] - goal).mean()
+        return z.reshape(self._generator.rows, self._generator.dim), float(left)
 
+    def _features(self, z: Floats) -> Floats:
+        w = z.reshape(len(z), self._generator.rows, self._generator.dim).astype(np.float32)
+        return self._perceptual.features(self._generator.synthesise(w)).astype(np.float64)
 
-def _derivative(z: Floats, generator: Generator, perceptual: Perceptual, step: float = 0.05) -> Floats:
-    """Return how each number of Z moves the features, ``[L*D, P]``; the step is wide because drawings are float32."""
-    aside = step * np.eye(len(z))
-    slope: Floats = (_features(z + aside, generator, perceptual) - _features(z - aside, generator, perceptual)) / (
-        2 * step
-    )
-    return slope
+    def _tangent(self, z: Floats, aside: float = 0.05) -> _Tangent:
+        """Take the derivatives numerically; the step aside is wide because drawings are float32."""
+        there, back = (self._features(z + sign * aside * np.eye(len(z))) for sign in (1, -1))
+        slope = (there - back) / (2 * aside)
+        gram = slope @ slope.T / slope.shape[1] + self._penalty
+        inverse = np.linalg.pinv(gram, rcond=1e-9, hermitian=True)  # no step where nothing determines Z
+        return _Tangent(self._features(z[None])[0], slope, inverse)
 
-
-def _shortest(gram: Floats, moment: Floats, cutoff: float = 1e-9) -> Floats:
-    """Solve, taking no step in directions that neither the picture nor the penalty determines."""
-    values, basis = np.linalg.eigh(gram)
-    sure = values > cutoff * values[-1]
-    step: Floats = basis[:, sure] @ ((basis[:, sure].T @ moment) / values[sure])
-    return step
-
-
-def _loss(seen: Floats, goal: Floats, penalty: Floats, z: Floats) -> float:
-    return float(np.square(seen - goal).mean() + np.square(penalty @ z).sum())
+    def _loss(self, z: Floats, seen: Floats, goal: Floats) -> float:
+        return float(np.square(seen - goal).mean() + z @ self._penalty @ z)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from typing import Any
@@ -11,82 +12,81 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from likewise.report.words import SAMPLES
 from likewise.tables import Estimates
 
 # Stand-ins: in a page they become the page's own colours, so that a figure follows light and dark.
 INK, FAINT, FOCAL, OTHER, TRUE = "#1b1f24", "#8b949e", "#0b6e75", "#b3541e", "#6b3fa0"
+WIDE, NARROW = 7.2, 3.9  # inches: a desk, a phone
 _VARIABLES = {INK: "--ink", FAINT: "--faint", FOCAL: "--focal", OTHER: "--other", TRUE: "--true"}
 _STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "likewise",
+    "font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none",
     "axes.edgecolor": FAINT, "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK,
     "axes.spines.top": False, "axes.spines.right": False, "figure.facecolor": "none", "axes.facecolor": "none",
     "savefig.facecolor": "none",
 }  # fmt: skip
-SAMPLES = {
-    ("all", "gap"): ("as the images come", OTHER, "o"),
-    ("matched", "gap"): ("look-alikes", FOCAL, "s"),
-    ("matched", "adjusted_gap"): ("look-alikes, adjusted", FOCAL, "D"),
-}
+_LOOKS = {("all", "gap"): (OTHER, "o"), ("matched", "gap"): (FOCAL, "s"), ("matched", "adjusted_gap"): (FOCAL, "D")}
 
 
-def love_plot(balance: Estimates) -> Figure:
+def love_plot(balance: Estimates, *, width: float = WIDE) -> Figure:
     """Draw the absolute standardised mean difference of every covariate, before (hollow) and after (filled)."""
     frame = balance.where(stat="smd").frame.assign(size=lambda rows: rows["estimate"].abs())
     wide = frame.pivot(index="quantity", columns="sample", values="size").sort_values("all")
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(7.2, 1.1 + 0.32 * len(wide)), layout="constrained")
+        figure = Figure(figsize=(width, 1.1 + 0.32 * len(wide)), layout="constrained")
         axes = figure.subplots()
         for line, style in ((0.1, "--"), (0.05, ":")):
             axes.axvline(line, color=FAINT, linestyle=style, linewidth=1)
         rows = range(len(wide))
         if "matched" in wide:
             axes.hlines(rows, wide["all"], wide["matched"], color=FAINT, linewidth=1)
-        axes.plot(wide["all"], rows, "o", color=OTHER, fillstyle="none", markersize=8, label="as the images come")
+        common: dict[str, Any] = {"markersize": 8, "linestyle": "", "marker": "o", "clip_on": False, "zorder": 3}
+        axes.plot(wide["all"], rows, color=OTHER, fillstyle="none", label="as the images come", **common)
         if "matched" in wide:
-            axes.plot(wide["matched"], rows, "o", color=FOCAL, markersize=8, label="look-alikes")
+            axes.plot(wide["matched"], rows, color=FOCAL, label="look-alikes", **common)
         axes.set_yticks(list(rows), [_plain(name) for name in wide.index])
         axes.set_xlim(left=0)
         axes.set_ylim(-0.6, len(wide) - 0.4)
-        axes.set_xlabel("absolute standardised mean difference (lines at 0.05 and 0.1)")
+        axes.set_xlabel("absolute standardised mean difference")
         _legend(figure)
     return figure
 
 
-def gap_plot(estimates: Estimates, quantity: str) -> Figure:
+def gap_plot(estimates: Estimates, quantity: str, *, width: float = WIDE) -> Figure:
     """Draw the gaps of one quantity with their intervals, and the planted truth where it is known."""
     frame = estimates.where(quantity=quantity).frame
-    rows = [(key, frame[(frame["sample"] == key[0]) & (frame["stat"] == key[1])]) for key in SAMPLES]
+    rows = [(key, frame[(frame["sample"] == key[0]) & (frame["stat"] == key[1])]) for key in _LOOKS]
     rows = [(key, found) for key, found in rows if len(found)]
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(7.2, 1.0 + 0.42 * len(rows)), layout="constrained")
+        figure = Figure(figsize=(width, 1.0 + 0.42 * len(rows)), layout="constrained")
         axes = figure.subplots()
         axes.axvline(0, color=FAINT, linewidth=1)
         for height, ((sample, stat), found) in enumerate(reversed(rows)):
-            _interval(axes, found.iloc[0], height, SAMPLES[sample, stat])
+            _interval(axes, found.iloc[0], height, _LOOKS[sample, stat])
             truth = frame[frame["sample"] == ("truth: all" if sample == "all" else "truth: alike")]
             if len(truth):
                 axes.plot(truth["estimate"], [height], "|", color=TRUE, markersize=22, markeredgewidth=2.5)
-        axes.set_yticks(range(len(rows)), [SAMPLES[key][0] for key, _ in reversed(rows)])
+        axes.set_yticks(range(len(rows)), [SAMPLES[key] for key, _ in reversed(rows)])
         axes.set_ylim(-0.6, len(rows) - 0.4)
-        axes.set_xlabel(f"{_plain(quantity)}: focal - reference")
+        axes.set_xlabel("focal − reference")
     return figure
 
 
-def rate_plot(estimates: Estimates) -> Figure:
+def rate_plot(estimates: Estimates, *, width: float = WIDE) -> Figure:
     """Draw each label's rate over the level of the attribute, with its interval."""
     frame = estimates.where(stat="rate").frame
     frame["step"] = frame["group"].str.removeprefix("level ").astype(float)
     names = sorted(frame["quantity"].unique())
     with mpl.rc_context(_STYLE):
-        columns = min(4, len(names))
+        columns = min(max(2, int(width / 1.8)), len(names))
         lines = -(-len(names) // columns)
-        figure = Figure(figsize=(7.2, 2.3 * lines), layout="constrained")
+        figure = Figure(figsize=(width, 0.5 + 1.8 * lines), layout="constrained")
         grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
         for axes, name in zip(grid.flat, names, strict=False):
             _rates(axes, frame[frame["quantity"] == name].sort_values("step"), name)
         for axes in grid.flat[len(names) :]:
             axes.set_visible(False)
-        figure.supxlabel("level of the attribute (-1 reference, +1 focal; beyond is extrapolation)", fontsize=10)
+        figure.supxlabel("level of the attribute", fontsize=10)
         figure.supylabel("share of faces", fontsize=10)
     return figure
 
@@ -99,8 +99,8 @@ def _rates(axes: Axes, rows: pd.DataFrame, name: str) -> None:
     axes.set_ylim(0, 1)
 
 
-def _interval(axes: Axes, row: pd.Series, height: int, look: tuple[str, str, str]) -> None:
-    _, colour, marker = look
+def _interval(axes: Axes, row: pd.Series, height: int, look: tuple[str, str]) -> None:
+    colour, marker = look
     if pd.notna(row["low"]):
         axes.hlines(height, row["low"], row["high"], color=colour, linewidth=2)
     axes.plot([row["estimate"]], [height], marker, color=colour, markersize=8)
@@ -118,12 +118,12 @@ def _plain(name: str) -> str:
 def to_svg(figure: Figure, description: str) -> str:
     """Return the figure for a page: text stays text, colours are the page's, the same input gives the same bytes."""
     buffer = io.StringIO()
-    with mpl.rc_context(_STYLE):
+    salt = f"likewise {figure.get_figwidth()}"  # the wide and the narrow drawing may not share names
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": salt}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     for colour, name in _VARIABLES.items():
         svg = re.sub(re.escape(colour), f"var({name})", svg, flags=re.IGNORECASE)
     svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", svg)  # the page's own typeface
-    described = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{described}" ', 1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(description)}" ', 1)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from likewise import __version__
-from likewise.report.figures import SAMPLES, gap_plot, love_plot, rate_plot, to_svg
+from likewise.report.figures import NARROW, WIDE, gap_plot, love_plot, rate_plot, to_svg
 from likewise.report.words import (
     balance_verdict,
     gap_findings,
     interval,
     named,
     number,
+    sampled,
     slope_finding,
     truth_rows,
 )
@@ -46,7 +49,7 @@ def write_report(
         sample=_sample(pairs, contrast),
         verdict=balance_verdict(balance),
         balance=_balance_table(balance, contrast),
-        love=_svg(love_plot(balance), balance_verdict(balance)),
+        love=_drawn(partial(love_plot, balance), balance_verdict(balance)),
         gaps=_gaps(estimates),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
@@ -60,8 +63,11 @@ def write_report(
     return path
 
 
-def _svg(figure: Any, description: str) -> Markup:
-    return Markup(to_svg(figure, description))  # noqa: S704  # our own figure; its texts are escaped by matplotlib
+def _drawn(plot: Callable[..., Figure], description: str) -> Markup:
+    """Draw a figure for a desk and for a phone; the page shows the one that fits."""
+    drawn = ((name, to_svg(plot(width=width), description)) for name, width in (("wide", WIDE), ("narrow", NARROW)))
+    page = "".join(f'<div class="{name}">{svg}</div>' for name, svg in drawn)
+    return Markup(page)  # noqa: S704  # our own drawing: matplotlib escapes its texts, to_svg the description
 
 
 def _sample(pairs: Pairs, contrast: Contrast) -> dict[str, Any]:
@@ -106,14 +112,14 @@ def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
     for quantity in frame.loc[frame["stat"] == "gap", "quantity"].unique():
         part = frame[(frame["quantity"] == quantity) & ~frame["sample"].str.startswith("truth: ")]
         rows = [_gap_row(row) for _, row in part.iterrows()]
-        figure = _svg(gap_plot(estimates, quantity), "; ".join(f"{r['what']}: {r['value']}" for r in rows))
+        told = "; ".join(f"{row['what']} {row['value']}" for row in rows)
+        figure = _drawn(partial(gap_plot, estimates, quantity), told)
         shown.append({"name": named(quantity), "figure": figure, "rows": rows})
     return shown
 
 
 def _gap_row(row: pd.Series) -> dict[str, str]:
-    sample = SAMPLES[row["sample"], "gap"][0] if (row["sample"], "gap") in SAMPLES else row["sample"]
-    what = f"{row['group']}, {sample}" + (", adjusted" if row["stat"] == "adjusted_gap" else "")
+    what = f"{row['group'].replace(' - ', ' − ')}: {sampled(row)}"
     kind = "group" if row["stat"] == "mean" else "gap"
     return {
         "what": what, "value": interval(row), "n": f"{row['n']:,}", "clusters": f"{row['clusters']:,}",
@@ -124,7 +130,7 @@ def _gap_row(row: pd.Series) -> dict[str, str]:
 def _rates(estimates: Estimates) -> Markup | None:
     if not (estimates.frame["stat"] == "rate").any():
         return None
-    return _svg(rate_plot(estimates), slope_finding(estimates))
+    return _drawn(partial(rate_plot, estimates), slope_finding(estimates))
 
 
 def _slope_table(estimates: Estimates) -> list[dict[str, str]]:
@@ -151,7 +157,7 @@ def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
                 "stage": entry["stage"],
                 "summary": summary,
                 "seed": seed,
-                "key": entry["key"][:12],
+                "digest": entry["digest"][:12],
             }
         )
     return rows

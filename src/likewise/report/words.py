@@ -7,6 +7,17 @@ import pandas as pd
 from likewise.tables import Contrast, Estimates
 
 APART = 0.1  # the usual line for a standardised mean difference
+QUESTIONS = {
+    "distance": "Distance between two pictures of one person",
+    "same": "Share of answers 'same person' to two pictures of one person",
+}
+SAMPLES = {
+    ("all", "mean"): "as the images come",
+    ("all", "gap"): "as the images come",
+    ("matched", "mean"): "look-alikes",
+    ("matched", "gap"): "look-alikes",
+    ("matched", "adjusted_gap"): "look-alikes, adjusted",
+}
 
 
 def number(value: float) -> str:
@@ -24,7 +35,15 @@ def interval(row: pd.Series) -> str:
 def named(quantity: str) -> str:
     """Write ``rater: question`` as a person would."""
     rater, _, question = quantity.partition(": ")
-    return f"{question} ({rater})" if question else quantity
+    asked = QUESTIONS.get(question, question.replace("_", " "))
+    return f"{asked} ({rater})" if question else quantity.replace("_", " ")
+
+
+def sampled(row: pd.Series) -> str:
+    """Write on which images an estimate stands."""
+    return SAMPLES.get(
+        (row["sample"], row["stat"]), "edited faces" if row["sample"] == "counterfactual" else row["sample"]
+    )
 
 
 def gap_findings(estimates: Estimates, contrast: Contrast) -> list[str]:
@@ -87,7 +106,7 @@ def truth_rows(estimates: Estimates) -> list[dict[str, str]]:
             inside = row["low"] - 1e-9 <= true["estimate"] <= row["high"] + 1e-9
             rows.append(
                 {
-                    "quantity": named(row["quantity"]), "stat": row["stat"].replace("_", " "), "sample": row["sample"],
+                    "quantity": named(row["quantity"]), "sample": sampled(row),
                     "true": number(true["estimate"]), "estimate": interval(row), "inside": "yes" if inside else "no",
                 }
             )  # fmt: skip

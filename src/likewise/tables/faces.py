@@ -40,6 +40,8 @@ class Faces(Table):
         """Read a CSV, TSV or Parquet table, naming which columns hold the key and the identity."""
         frame, _ = read_frame(Path(path), text=(*cls.text_columns, image, identity))
         need_columns(frame, [image, identity, *(rename or {})], f"the table {Path(path).name}")
+        if identity == image:  # every image is somebody else's
+            frame, identity = frame.assign(identity=frame[image]), "identity"
         return cls(frame.rename(columns={**(rename or {}), image: "image", identity: "identity"}))
 
     def _checked(self, frame: pd.DataFrame) -> pd.DataFrame:

@@ -58,6 +58,14 @@ class Vectors(Noun):
     def __contains__(self, image: object) -> bool:
         return image in self._row
 
+    @property
+    def mapped(self) -> bool:
+        """Whether the values stay on disk and are read as they are needed."""
+        owner: object = self.values
+        while isinstance(owner, np.ndarray) and not isinstance(owner, np.memmap):
+            owner = owner.base
+        return isinstance(owner, np.memmap)
+
     def rows(self, images: Sequence[str]) -> npt.NDArray[np.intp]:
         """Say at which row each of these images lies; an image without a vector is an error."""
         missing = [image for image in images if image not in self._row]
@@ -109,8 +117,7 @@ class Vectors(Noun):
             f"  source: {self.source}",
             f"  from {self.images[0]!r} to {self.images[-1]!r}" if self.images else "  no images",
             f"  mean {sample.mean():.4g}, sd {sample.std():.4g} (of the first {len(sample)})" if self.images else "",
-            f"  {'memory-mapped' if isinstance(self.values.base, np.memmap) else 'in memory'},"
-            f" {self.values.nbytes / 2**20:.1f} MB",
+            f"  {'memory-mapped' if self.mapped else 'in memory'}, {self.values.nbytes / 2**20:.1f} MB",
             "  aligned by key",
         ]
 

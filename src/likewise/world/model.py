@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from likewise.engine import Progress, Silent
 from likewise.errors import SpecError
 from likewise.images import save
 from likewise.plugins import to_pictures
@@ -153,11 +154,12 @@ class World:
         factors[:, SHAPES] = shapes + rng.normal(0, CAPTURE_SPREAD, shapes.shape)
         return Faces(frame), factors
 
-    def write(self, folder: Path) -> tuple[Path, Path]:
+    def write(self, folder: Path, *, progress: Progress | None = None) -> tuple[Path, Path]:
         """Write the images and their table as an auditor would have them; return (images, table)."""
         faces, factors = self.draw()
         for key, picture in zip(faces.images, to_pictures(draw(factors)), strict=True):
             save(folder / "images" / f"{key}.png", picture)
+            (progress or Silent()).advance(1)
         return folder / "images", faces.write(folder / "faces.csv")
 
     def truth(self, levels: Sequence[float] = (-2, -1, 0, 1, 2)) -> Estimates:

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from likewise.cli.plan import plan_from, read_plan
+from likewise.errors import PlanError
+
+PLAN = """
+seed = 3
+covariates = ["age"]
+[faces]
+images = "images"
+table = "faces.csv"
+[contrast]
+column = "perceived_gender"
+focal = "female"
+reference = "male"
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text: str):
+        (tmp_path / "audit.toml").write_text(text)
+        return read_plan(tmp_path / "audit.toml")
+
+    return write
+
+
+def test_a_plan_is_read(written):
+    plan = written(
+        PLAN + '[project]\nlambda = 1\n[match]\nexact = ["age"]\ncaliper = {distance = 4}\n[engine]\nchunk = 9\n'
+    )
+    assert (plan.seed, plan.covariates, plan.project.lambda_) == (3, ("age",), 1.0)
+    assert (plan.match.exact, plan.match.caliper, plan.engine.chunk) == (("age",), (("distance", 4.0),), 9)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("[match]\nmetod = 'greedy'", r"\[match\] has no key 'metod' \(line 12\). Did you mean 'method'"),
+        ("[mtach]\n", r"has no key 'mtach' \(line 11\). Did you mean 'match'"),
+        ("[faces2]\n", "Did you mean 'faces'"),
+        ("[project]\nlamda = 1", r"no key 'lamda' \(line 12\). Did you mean 'lambda'"),
+        ("[project]\nlambda = 'x'", "project.lambda_ is a number; got 'x'"),
+        ("[match]\nmax_pairs = 0", r"in \[match\]: max_pairs is a whole number"),
+        ("[[rater]]\nslot = 'recognizer'\nname = 'x'", "Did you mean 'recogniser'"),
+        ("[[rater]]\nslot = 'recogniser'", r"\[rater\] says 'name'; got no such line"),
+        ("[[rater]]\nslot = 'classifier'\nname = 'world'", r"got no \[counterfactual\]"),
+        ("[counterfactual]\nlevels = [1, 2, 3]", "the middle level 0"),
+        ("[counterfactual]\nlevels = 3", "counterfactual.levels is a list"),
+        ("[analyse]\nlevel = 95", "between 0 and 1"),
+        ("[engine]\nkind = 'here'\nworkers = 4", "several workers need"),
+        ("[ask]\ncrowd = 3", "ask.crowd is text; got 3"),
+        ("x = [", "is TOML"),
+    ],
+)
+def test_what_a_plan_may_not_say(written, more, says):
+    with pytest.raises(PlanError, match=says):
+        written(PLAN + more)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("seed = 3", "seed = 'three'", "seed is a whole number"),
+        ("seed = 3", "seed = true", "seed is a whole number"),
+        ("seed = 3", "format = 2", "Update likewise"),
+        ("seed = 3", "sead = 3", r"no key 'sead' \(line 2\). Did you mean 'seed'"),
+        ('focal = "female"', "", r"\[contrast\] says 'focal'"),
+        ('focal = "female"', 'focal = "male"', "different levels"),
+        ('table = "faces.csv"', 'tabel = "faces.csv"', "Did you mean 'table'"),
+        ('table = "faces.csv"', "table = 4", "faces.table is text"),
+        ("[contrast]", "[contrasts]", "Did you mean 'contrast'"),
+    ],
+)
+def test_a_slip_in_a_plan_is_pointed_out(written, old, new, says):
+    assert old in PLAN
+    with pytest.raises(PlanError, match=says):
+        written(PLAN.replace(old, new))
+
+
+def test_a_plan_needs_its_faces():
+    with pytest.raises(PlanError, match=r"has a section \[faces\]"):
+        plan_from({"seed": 1})

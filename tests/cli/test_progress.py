@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from likewise.cli import progress
+from likewise.cli.progress import Log, Quiet, Terminal, voice
+
+
+def test_the_voice_fits_the_listener(monkeypatch):
+    assert isinstance(voice(quiet=True), Quiet)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert isinstance(voice(quiet=False), Terminal)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    assert isinstance(voice(quiet=False), Log)
+
+
+def test_a_log_gets_plain_lines_with_what_is_left(capsys, monkeypatch):
+    clock = iter([0.0, 10.0, 11.0, 40.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with Log().task("project", 40) as task:
+        task.advance(10)  # at 10 s: said
+        task.advance(10)  # at 11 s: too soon
+        task.advance(20)  # at 40 s: finished, so the stage itself speaks
+    assert capsys.readouterr().err == "  project: 10/40, about 30 s left\n"
+
+
+@pytest.mark.parametrize("speaker", [Quiet(), Log(), Terminal()], ids=["quiet", "log", "terminal"])
+def test_every_voice_keeps_stdout_clean(capsys, speaker):
+    speaker.say("hello [not markup]")
+    with speaker.task("work", 3) as task:
+        task.advance(3)
+    with speaker.busy("thinking"):
+        pass
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert isinstance(speaker, Quiet) or "hello [not markup]" in shown.err

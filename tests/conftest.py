@@ -1,0 +1,58 @@
+"""A small world that the tests share, and a folder that holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.cli.demo import make_demo
+from likewise.cli.progress import Quiet
+from likewise.plugins import Pictures, to_pictures
+from likewise.world.scene import draw, see
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A world that was drawn into memory."""
+
+    world: lw.World
+    faces: lw.Faces
+    factors: npt.NDArray[np.float64]
+    pictures: Pictures
+    vectors: lw.Vectors
+
+    def look(self, images: list[str]) -> Pictures:
+        row = pd.Series(range(len(self.faces)), index=self.faces.images)
+        return self.pictures[row.loc[images].to_numpy()]
+
+
+def drawn(**options: float) -> Drawn:
+    world = lw.World(**options)  # type: ignore[arg-type]
+    faces, factors = world.draw()
+    pictures = to_pictures(draw(factors))
+    return Drawn(
+        world, faces, factors, pictures, lw.Vectors(faces.images, 2 * see(pictures), source="the world's factors")
+    )
+
+
+@pytest.fixture(scope="session")
+def world() -> Drawn:
+    return drawn(identities=60, images_each=3, seed=7)
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> Path:
+    """A folder with a small world's images, table and plan; nothing has run in it."""
+    make_demo(tmp_path / "audit", identities=40, confounding=1.0, seed=3, voice=Quiet())
+    return tmp_path / "audit"
+
+
+@pytest.fixture
+def contrast() -> lw.Contrast:
+    return lw.Contrast("perceived_gender", focal="female", reference="male")
