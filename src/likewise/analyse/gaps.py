@@ -11,7 +11,9 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from likewise.analyse.resample import Statistic, jackknife, solve
+from likewise.analyse.explained import share_gone
+from likewise.analyse.resample import Interval, Statistic, covariance, jackknife, solve
+from likewise.analyse.rows import remarked, row
 from likewise.errors import InputError, TableError, some
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
 
@@ -49,6 +51,30 @@ def gaps(
         if pairs is not None:
             rows += sheet.rows("matched", level)
     return Estimates.of(rows)
+
+
+def explained(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    contrast: Contrast,
+    *,
+    pairs: Pairs,
+    covariates: Sequence[str] = (),
+    panel: str | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """Estimate for each quantity which share of the crude gap goes away with matching.
+
+    Both gaps are of the same mean answer to the same kind of trials. Their covariance comes from leaving out what
+    pairs bind together (for a panel also the raters), and the interval is Fieller's. With ``covariates`` the adjusted
+    gap stands for the matched one.
+    """
+    ratings.check_units(trials.frame["pair"])
+    numbers = _trial_covariates(trials, faces, covariates)
+    answers = _answers(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True)
+    sheets = [_Sheet.of(str(name), part, contrast, numbers, pairs, panel is not None) for name, part in answers]
+    return Estimates.of(sheet.gone(level) for sheet in sheets)
 
 
 def _answers(ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None) -> pd.DataFrame:
@@ -150,8 +176,7 @@ class _Sheet:
         """Estimate the two means, the gap and (matched) the adjusted gap."""
         weight = np.ones(len(self.y)) if sample == "all" else self.matched
         self._need_both(sample, weight)
-        sides = (self.focal, 1 - self.focal)
-        sums = np.stack([weight * side * value for value in (np.ones(len(self.y)), self.y) for side in sides], axis=1)
+        sides, sums = (self.focal, 1 - self.focal), self._sums(weight)
         wanted = [
             _Wanted("mean", str(self.contrast.focal), sums, _mean(0), weight * sides[0]),
             _Wanted("mean", str(self.contrast.reference), sums, _mean(1), weight * sides[1]),
@@ -160,6 +185,33 @@ class _Sheet:
         if sample == "matched" and self.x.shape[1]:
             wanted.append(_Wanted("adjusted_gap", self.contrast.label, *self._adjusted(sums), weight))
         return [self._row(entry, sample, level) for entry in wanted]
+
+    def gone(self, level: float) -> dict[str, object]:
+        """Compare the matched (or adjusted) gap with the crude one, each on its own rows, in one go."""
+        for sample, weight in (("all", np.ones(len(self.y))), ("matched", self.matched)):
+            self._need_both(sample, weight)
+        crude, matched = self._sums(np.ones(len(self.y))), self._sums(self.matched)
+        columns, alike = self._adjusted(matched) if self.x.shape[1] else (matched, _difference)
+
+        def both(total: Floats) -> Floats:
+            return np.stack([alike(total[..., 4:]), _difference(total[..., :4])], axis=-1)
+
+        joined = np.column_stack([crude, columns])
+        known = both(joined.sum(axis=0))
+        clusterings = [self.linked] + ([self.rater] if self.panel else [])
+        spread = covariance(joined, both, clusterings)
+        clusters = min([self.pairs] + [int(code.max()) + 1 for code in clusterings])
+        share, low, high, remark = share_gone(float(known[0]), float(known[1]), spread, clusters=clusters, level=level)
+        method = "jackknife by pair" + (" and rater" if self.panel else "") + ", Fieller"
+        return row(
+            self.quantity, "share_gone", "matched", self.contrast.label, Interval(share, low, high, clusters),
+            level=level, n=int((self.matched > 0).sum()), method=remarked(method, remark),
+        )  # fmt: skip
+
+    def _sums(self, weight: Floats) -> Floats:
+        """Return the columns whose sums make both means: weights and weighted answers by side."""
+        sides = (self.focal, 1 - self.focal)
+        return np.stack([weight * side * value for value in (np.ones(len(self.y)), self.y) for side in sides], axis=1)
 
     def _adjusted(self, sums: Floats) -> tuple[Floats, Statistic]:
         """Return the columns and the statistic: matched gap - b'(matched difference in x), b from all rows."""
@@ -187,12 +239,12 @@ class _Sheet:
         clusters = self.pairs if paired else None
         found = jackknife(wanted.columns[rows], wanted.statistic, codes, level=level, clusters=clusters)
         method = f"jackknife by {'pair' if paired else 'identity'}" + (" and rater" if self.panel else "")
-        return {
-            "quantity": self.quantity, "stat": wanted.stat, "sample": sample, "group": wanted.group,
-            "estimate": found.estimate, "low": found.low, "high": found.high, "level": level, "n": int(used.sum()),
-            "clusters": found.clusters,
-            "method": method + (", regression-adjusted" if wanted.stat == "adjusted_gap" else ""),
-        }  # fmt: skip
+        method += ", regression-adjusted" if wanted.stat == "adjusted_gap" else ""
+        word = "all answers equal" if np.ptp(self.y[used]) == 0 else ""  # no spread is not the same as no doubt
+        return row(
+            self.quantity, wanted.stat, sample, wanted.group, found,
+            level=level, n=int(used.sum()), method=remarked(method, word),
+        )  # fmt: skip
 
     def _need_both(self, sample: str, weight: Floats) -> None:
         for level, on_side in (

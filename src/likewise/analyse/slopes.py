@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analyse.resample import Statistic, jackknife
+from likewise.analyse.resample import Interval, Statistic, covariance, jackknife
+from likewise.analyse.rows import remarked, row
+from likewise.analyse.shares import share_interval
 from likewise.errors import TableError, some
 from likewise.tables import Estimates, Faces, Ratings
 
@@ -28,6 +33,41 @@ def slopes(
     together, and so do faces of one identity: intervals leave out one identity at a time. A label that hardly
     occurs at the middle level gets the slope of its plain rate (``rate_slope``) instead of a ratio's.
     """
+    rows: list[dict[str, object]] = []
+    for grid in grids(ratings, counterfactuals, threshold=threshold):
+        rows += _label_rows(grid, level, sample)
+    return Estimates.of(rows)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One label of one rater: the faces that were seen at every level, and at which they carry it."""
+
+    quantity: str
+    levels: Floats
+    present: Floats
+    """1 where the label is there, ``[n, K]``."""
+    parents: list[str]
+    identity: npt.NDArray[np.int64]
+
+    @property
+    def middle(self) -> int:
+        """Which level is the middle one."""
+        return int(np.argmin(np.abs(self.levels)))
+
+    @property
+    def rare(self) -> bool:
+        """Whether the label hardly occurs at the middle level."""
+        return bool(self.present[:, self.middle].sum() < RARE)
+
+    @property
+    def columns(self) -> Floats:
+        """The columns whose sums make the rates: the label at each level, and a one, ``[n, K + 1]``."""
+        return np.column_stack([self.present, np.ones(len(self.present))])
+
+
+def grids(ratings: Ratings, counterfactuals: Faces, *, threshold: float) -> list[Grid]:
+    """Lay out the answers label by label; faces that were not rated at every level are left out."""
     made = counterfactuals.frame.set_index("image")
     if "level" not in made.columns or made["level"].nunique() < 3:
         raise TableError("slopes need counterfactuals at three levels or more")
@@ -36,37 +76,44 @@ def slopes(
     for name in ("parent", "level", "identity"):
         frame[name] = frame["unit"].map(made[name])
     frame["present"] = (frame["value"] >= threshold).astype("float64")
-    rows: list[dict[str, object]] = []
-    for (rater, label), part in frame.groupby(["rater", "question"], sort=True):
-        rows += _label_rows(f"{rater}: {label}", part, level, sample)
-    return Estimates.of(rows)
+    parts = frame.groupby(["rater", "question"], sort=True)
+    return [_grid(f"{rater}: {label}", part) for (rater, label), part in parts]
 
 
-def _label_rows(quantity: str, part: pd.DataFrame, level: float, sample: str) -> list[dict[str, object]]:
-    grid = part.pivot(index="parent", columns="level", values="present").dropna()  # faces seen at every level
-    identity = part.drop_duplicates("parent").set_index("parent")["identity"].reindex(grid.index)
+def _grid(quantity: str, part: pd.DataFrame) -> Grid:
+    wide = part.pivot(index="parent", columns="level", values="present").dropna()
+    identity = part.drop_duplicates("parent").set_index("parent")["identity"].reindex(wide.index)
     if identity.nunique() < 2:
         fix = "An interval needs faces of two identities at least, each rated at every level."
         raise TableError(f"{quantity}: faces were rated at every level", got=some(identity.unique()) or "none", fix=fix)
     codes = pd.factorize(identity)[0].astype(np.int64)
-    levels, present = grid.columns.to_numpy(dtype=np.float64), grid.to_numpy()
-    columns = np.column_stack([present, np.ones(len(present))])  # [n, K + 1]
-    middle = int(np.argmin(np.abs(levels)))
-    rare = present[:, middle].sum() < RARE
-    wanted: list[tuple[str, str, Statistic]] = [("rate", f"level {step:+g}", _rate(k)) for k, step in enumerate(levels)]
-    wanted.append(("rate_slope" if rare else "slope", "attribute", _slope(levels, None if rare else middle)))
-    rows: list[dict[str, object]] = []
-    for stat, group, statistic in wanted:
-        found = jackknife(columns, statistic, [codes], level=level)
-        low, high = (max(found.low, 0.0), min(found.high, 1.0)) if stat == "rate" else (found.low, found.high)
-        rows.append(
-            {
-                "quantity": quantity, "stat": stat, "sample": sample, "group": group, "estimate": found.estimate,
-                "low": low, "high": high, "level": level, "n": len(grid), "clusters": found.clusters,
-                "method": "jackknife by identity",
-            }
-        )  # fmt: skip
-    return rows
+    return Grid(quantity, wide.columns.to_numpy(dtype=np.float64), wide.to_numpy(), wide.index.tolist(), codes)
+
+
+def _label_rows(grid: Grid, level: float, sample: str) -> list[dict[str, object]]:
+    n, by = len(grid.present), "jackknife by identity"
+    write = partial(row, grid.quantity, sample=sample, level=level, n=n)
+    rows = []
+    for k, step in enumerate(grid.levels):
+        found, word = _rate_interval(grid, k, level)
+        rows.append(write("rate", group=f"level {step:+g}", found=found, method=remarked(by, word)))
+    stat, statistic = slope_of(grid)
+    found = jackknife(grid.columns, statistic, [grid.identity], level=level)
+    word = "no face ever changes" if found.low == found.high else ""
+    return [*rows, write(stat, group="attribute", found=found, method=remarked(by, word))]
+
+
+def _rate_interval(grid: Grid, k: int, level: float) -> tuple[Interval, str]:
+    """Return a rate with Wilson's interval for what its clusters are worth; one that is never there is not just 0."""
+    share, clusters = float(grid.present[:, k].mean()), int(grid.identity.max()) + 1
+    variance = float(covariance(grid.columns, lambda total: _rate(k)(total)[..., None], [grid.identity])[0, 0])
+    low, high, word = share_interval(share, variance, n=len(grid.present), clusters=clusters, level=level)
+    return Interval(share, low, high, clusters), word
+
+
+def slope_of(grid: Grid) -> tuple[str, Statistic]:
+    """Return which slope the label gets, and its function of the column sums."""
+    return ("rate_slope", _slope(grid.levels, None)) if grid.rare else ("slope", _slope(grid.levels, grid.middle))
 
 
 def _rate(k: int) -> Statistic:

@@ -28,7 +28,7 @@ STAGES = {
 _SECTIONS = (
     ("Start here", ("demo", "init", "run")),
     ("One stage at a time", tuple(STAGES)),
-    ("Look around", ("show", "slots")),
+    ("Look around", ("show", "slots", "reproduce")),
 )
 
 
@@ -160,6 +160,28 @@ def slots() -> None:
 
     for slot in SLOTS:
         click.echo(f"{slot:<12} {', '.join(occupants(slot)) or '(empty)'}")
+
+
+@cli.command()
+@click.argument("name", metavar="NAME")
+@click.option("--data", required=True, type=click.Path(path_type=Path), help="Folder with the published data.")
+@click.option("--json", "as_json", is_flag=True, help="Print one record a cell as JSON on stdout.")
+def reproduce(name: str, data: Path, as_json: bool) -> None:
+    """Make a published table or figure again, and say what differs.
+
+    NAME is same-person, pairs, covariates, projection-sweep or occupations.
+    """
+    from likewise.cli.reproduce import reproduce as reproduced
+
+    made = reproduced(name, data)
+    frame = made.estimates.frame
+    if as_json:
+        records = json.loads(frame.to_json(orient="records", double_precision=15))  # an empty end becomes null
+        click.echo(json.dumps({"name": name, "notes": made.notes, "records": records}, indent=1))
+        return
+    click.echo(frame.to_string(index=False, float_format="{:.4f}".format))
+    for note in made.notes:
+        click.echo(note)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -80,7 +80,7 @@ def overlap(fit: Fit, contrast: Contrast) -> Estimates:
         "as scored": float(((fit.logit > 0) == focal).mean()),
     }
     rows = [_row("propensity", "auc", contrast.label, fit.auc, n)]
-    rows += [_row(f"propensity, {name}", "accuracy", contrast.label, value, n) for name, value in guessed.items()]
+    rows += [_row(f"propensity, {name}", "score_accuracy", contrast.label, value, n) for name, value in guessed.items()]
     rows.append(_row("propensity", "overlap", contrast.label, float(np.minimum(*shares).sum()), n))
     for level, mask, share, weight in zip(
         (contrast.focal, contrast.reference), (focal, ~focal), shares, (1 - p, p), strict=True

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import pandas as pd
 
 from likewise.errors import TableError, nearest, some
 from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values
+from likewise.tables.stats import STATS
 from likewise.tables.table import Table, counted
 
 COLUMNS = (
@@ -25,54 +25,6 @@ COLUMNS = (
     "clusters",
     "method",
 )
-
-
-@dataclass(frozen=True)
-class Stat:
-    """What a kind of number means: how it is called, which value means 'no difference', how it is written."""
-
-    name: str
-    label: str
-    null: float | None
-    scale: Literal["difference", "ratio", "proportion", "mean", "index"]
-
-
-STATS: dict[str, Stat] = {}
-
-
-def register_stat(stat: Stat) -> Stat:
-    """Make a statistic known; registering another meaning under the same name is refused."""
-    if STATS.setdefault(stat.name, stat) != stat:
-        raise TableError(
-            f"the statistic {stat.name!r} has one meaning",
-            got=f"{STATS[stat.name].label!r} and {stat.label!r}",
-        )
-    return stat
-
-
-for _stat in (
-    Stat("mean", "mean", None, "mean"),
-    Stat("share", "share", None, "proportion"),
-    Stat("gap", "gap (focal - reference)", 0.0, "difference"),
-    Stat("adjusted_gap", "gap (focal - reference), adjusted for what is left", 0.0, "difference"),
-    Stat("smd", "standardised mean difference", 0.0, "difference"),
-    Stat("variance_ratio", "variance ratio", 1.0, "ratio"),
-    Stat("ks", "largest distance of the distributions (KS)", 0.0, "index"),
-    Stat("slope", "slope of the relative label rate", 0.0, "difference"),
-    Stat("rate_slope", "slope of the label rate", 0.0, "difference"),
-    Stat("rate", "label rate", None, "proportion"),
-    Stat("ecdf_mean", "mean distance of the distributions", 0.0, "index"),
-    Stat("pair_distance", "mean distance within pairs, standardised", 0.0, "index"),
-    Stat("energy_distance", "energy distance of the two groups", 0.0, "index"),
-    Stat("auc", "how well the score tells the sides apart (AUC)", 0.5, "index"),
-    Stat("accuracy", "share of images whose side the score guesses", None, "proportion"),
-    Stat("overlap", "common area of the two score distributions", 1.0, "proportion"),
-    Stat("effective_size", "effective sample size under overlap weights", None, "mean"),
-    Stat("neighbour_error", "mean absolute difference to the nearest neighbours", 0.0, "mean"),
-    Stat("neighbour_disagreement", "share of nearest neighbours of another level", 0.0, "proportion"),
-    Stat("identity_error", "share of queries whose nearest neighbour is somebody else", 0.0, "proportion"),
-):
-    register_stat(_stat)
 
 
 class Estimates(Table):

@@ -1,0 +1,74 @@
+"""scales: answers in steps (not sure, fairly, completely), kept as steps.
+
+The mean of the steps is what papers print; it takes the steps for equal. The superiority does not: it is the chance
+that a focal answer is higher than a reference one, ties split, and needs only their order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.analyse.resample import Statistic, jackknife
+from likewise.analyse.rows import row
+from likewise.errors import SpecError, TableError
+from likewise.tables import Contrast, Estimates, Faces, Ratings
+
+Floats = npt.NDArray[np.float64]
+_BY = "jackknife by image and rater"
+
+
+def scales(
+    ratings: Ratings, faces: Faces, by: Contrast, *, question: str, column: str = "value", level: float = 0.95
+) -> Estimates:
+    """Estimate the mean step and the share of each step by group, and the superiority of focal over reference.
+
+    ``column`` is ``"value"``, or ``"confidence"`` for how sure people said they were of their answer.
+    """
+    if column not in ("value", "confidence"):
+        raise SpecError("column is 'value' or 'confidence'", got=repr(column))
+    ratings.check_units(faces.images)
+    frame = ratings.frame
+    if column not in frame.columns:
+        raise TableError("the answers say how sure people were", fix="Give Ratings with the column 'confidence'.")
+    frame = frame[(frame["question"] == question) & frame[column].notna()]
+    side = frame["unit"].map(by.side(faces)).to_numpy()
+    steps = np.unique(frame[column])
+    if len(steps) < 2:
+        raise TableError(f"answers to {question!r} take two steps at least", got=f"{len(steps)}")
+    hit = frame[column].to_numpy()[:, None] == steps  # [n, S]
+    columns = np.concatenate([hit & (side == sign)[:, None] for sign in (1, -1)], axis=1).astype(np.float64)
+    codes = [pd.factorize(names)[0].astype(np.int64) for names in (frame["unit"].map(faces.identities), frame["rater"])]
+    quantity = f"people: {question}" + (", confidence" if column == "confidence" else "")
+    wanted: list[tuple[str, str, Statistic]] = [("superiority", by.label, _superiority)]
+    for group, name in enumerate((by.focal, by.reference)):
+        if not (side == (1, -1)[group]).any():
+            raise TableError(f"{question!r} was answered about both groups", got=f"none about {name!r}")
+        wanted.append(("mean", str(name), _mean(group, steps)))
+        wanted += [("share", f"{name}, step {step:g}", _share(group, k)) for k, step in enumerate(steps)]
+    rows = []
+    for stat, group_name, function in wanted:
+        found = jackknife(columns, function, codes, level=level)
+        rows.append(row(quantity, stat, "all", group_name, found, level=level, n=int(columns.sum()), method=_BY))
+    return Estimates.of(rows)
+
+
+def _halves(total: Floats) -> tuple[Floats, Floats]:
+    half = total.shape[-1] // 2
+    return total[..., :half], total[..., half:]
+
+
+def _mean(group: int, steps: Floats) -> Statistic:
+    return lambda total: _halves(total)[group] @ steps / _halves(total)[group].sum(axis=-1)
+
+
+def _share(group: int, k: int) -> Statistic:
+    return lambda total: _halves(total)[group][..., k] / _halves(total)[group].sum(axis=-1)
+
+
+def _superiority(total: Floats) -> Floats:
+    focal, reference = (half / half.sum(axis=-1, keepdims=True) for half in _halves(total))
+    below = np.cumsum(reference, axis=-1) - reference / 2
+    chance: Floats = (focal * below).sum(axis=-1)
+    return chance

@@ -1,0 +1,134 @@
+"""sensitivity: how strong something hidden would have to be to explain a matched gap, beside what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.analyse.bounds import e_value, e_value_limit, gamma_lost, mcnemar_p, ratio_of_difference, signed_rank_p
+from likewise.analyse.gaps import gaps
+from likewise.analyse.logit import fit_logit
+from likewise.analyse.resample import Interval, jackknife, sign_flip, solve
+from likewise.analyse.rows import bare, remarked, row
+from likewise.errors import InputError, TableError
+from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
+
+Floats = npt.NDArray[np.float64]
+
+
+def sensitivity(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    contrast: Contrast,
+    *,
+    pairs: Pairs,
+    covariates: Sequence[str] = (),
+    alpha: float = 0.05,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimates:
+    """Estimate for each rater and question how much hidden bias its matched gap withstands.
+
+    Rows of a question: ``p_value`` (swaps within pairs), ``gamma`` (one-sided at alpha / 2, so that Gamma = 1 agrees
+    with the two-sided test), ``e_value`` of the gap and of its interval. For each numeric covariate: ``odds_ratio``,
+    how strongly it goes with the attribute in all rated images (read it beside Gamma), and ``answer_ratio``, how
+    strongly the answer goes with it (read it beside the E-value; both per standard deviation).
+    """
+    frame = ratings.frame.dropna(subset=["value"])
+    frame["image"] = frame["unit"].map(trials.frame.set_index("pair")["a"])
+    found = gaps(ratings, trials, faces, contrast, pairs=pairs, level=level).where(stat="gap", sample="matched").frame
+    rows: list[dict[str, object]] = []
+    for (rater, question), part in frame.groupby(["rater", "question"], sort=True):
+        quantity = f"{rater}: {question}"
+        answer = part.groupby("image")["value"].mean()
+        gap = found[found["quantity"] == quantity].iloc[0]
+        rows += _pair_rows(quantity, _differences(answer, pairs), contrast, alpha, seed)
+        rows += _e_rows(quantity, answer, gap, contrast, level)
+        for name in covariates:
+            rows += _observed(quantity, name, answer, faces, contrast, level)
+    return Estimates.of(rows)
+
+
+def _differences(answer: pd.Series, pairs: Pairs) -> Floats:
+    frame = pairs.frame
+    d = (frame["a"].map(answer) - frame["b"].map(answer)).dropna().to_numpy(dtype=np.float64)
+    if len(d) < 2:
+        raise TableError("two pairs at least were answered on both sides", got=str(len(d)))
+    return d
+
+
+def _pair_rows(quantity: str, d: Floats, contrast: Contrast, alpha: float, seed: int) -> list[dict[str, object]]:
+    toward = d if d.mean() >= 0 else -d
+    yes_no = bool(np.isin(d, (-1.0, 0.0, 1.0)).all())
+    bound = (
+        partial(mcnemar_p, int((toward > 0).sum()), int((toward < 0).sum()))
+        if yes_no
+        else partial(signed_rank_p, toward)
+    )
+    lost = gamma_lost(bound, alpha=alpha / 2)
+    word = "not significant even without hidden bias" if lost == 1 else ""
+    method = remarked(f"Rosenbaum bounds, {'McNemar' if yes_no else 'signed rank'}", word)
+    write = partial(row, quantity, sample="matched", group=contrast.label, level=np.nan, n=len(d))
+    return [
+        write("p_value", found=bare(sign_flip(d, seed=seed), len(d)), method="swaps within pairs"),
+        write("gamma", found=bare(lost, len(d)), method=method),
+    ]
+
+
+def _e_rows(
+    quantity: str, answer: pd.Series, gap: pd.Series, contrast: Contrast, level: float
+) -> list[dict[str, object]]:
+    spread = float(answer.std())
+    estimate, low, high = (ratio_of_difference(float(gap[name]), spread) for name in ("estimate", "low", "high"))
+    count, method = int(gap["clusters"]), "E-value of exp(0.91 gap / sd)"
+    write = partial(row, quantity, sample="matched", group=contrast.label, level=np.nan, n=int(gap["n"]))
+    return [
+        write("e_value", found=bare(e_value(estimate), count), method=method),
+        write("e_value_limit", found=bare(e_value_limit(low, high), count), method=f"{method}, end of {level:.0%}"),
+    ]
+
+
+def _observed(
+    quantity: str, name: str, answer: pd.Series, faces: Faces, contrast: Contrast, level: float
+) -> list[dict[str, object]]:
+    """Measure how a covariate goes with the attribute and with the answers, among the rated images."""
+    side = contrast.side(faces).loc[answer.index]
+    values = pd.to_numeric(faces.attribute(name).loc[answer.index], errors="coerce")
+    there = ((side != 0) & values.notna()).to_numpy()
+    z = values.to_numpy(dtype=np.float64)[there]
+    if len(z) < 3 or z.std() == 0:
+        raise InputError(f"the covariate {name!r} is numeric and varies", got=f"{len(z)} numbers that do not")
+    x = np.column_stack([np.ones(len(z)), (z - z.mean()) / z.std()])
+    codes = pd.factorize(faces.identities.loc[answer.index][there])[0].astype(np.int64)
+    focal = (side.to_numpy()[there] == 1).astype(np.float64)
+    fitted, count = fit_logit(x, focal, [codes]), int(codes.max()) + 1
+    write = partial(row, quantity, sample="all", group=f"{name} (per sd)", level=level, n=len(z))
+    odds = _exp(fitted.interval(1, level=level)) if fitted else bare(1e6, count)
+    word = "" if fitted else "separates the groups: no finite ratio"
+    answers = answer.to_numpy(dtype=np.float64)[there]
+    slope = _slope_interval(x, answers, codes, level)
+    scale = 0.91 / float(answers.std())
+    ratio = _exp(Interval(scale * slope.estimate, scale * slope.low, scale * slope.high, count))
+    return [
+        write("odds_ratio", found=odds, method=remarked("logit clustered by identity", word)),
+        write("answer_ratio", found=ratio, method="exp(0.91 slope / sd), jackknife by identity"),
+    ]
+
+
+def _slope_interval(x: Floats, y: Floats, codes: npt.NDArray[np.int64], level: float) -> Interval:
+    columns = np.column_stack([(x[:, :, None] * x[:, None, :]).reshape(len(x), 4), x * y[:, None]])
+
+    def slope(total: Floats) -> Floats:
+        return solve(total[..., :4].reshape(*total.shape[:-1], 2, 2), total[..., 4:])[..., 1]
+
+    return jackknife(columns, slope, [codes], level=level)
+
+
+def _exp(found: Interval) -> Interval:
+    ends = np.exp([found.estimate, found.low, found.high])
+    return Interval(float(ends[0]), float(ends[1]), float(ends[2]), found.clusters)

@@ -1,0 +1,248 @@
+"""verification: error rates of recognisers by group, at thresholds that practitioners use.
+
+Trials are Pairs with ``same`` (genuine or impostor) and ratings of them are distances. Every recogniser has its own
+threshold, set on all its impostor trials for a pooled false match rate; groups then differ in what it does to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from likewise.analyse.board import Board, boards
+from likewise.analyse.differentials import differentials
+from likewise.analyse.explained import share_gone
+from likewise.analyse.operating import Arm, Floats, Replicates
+from likewise.analyse.resample import RESAMPLES, Interval, percentiles
+from likewise.analyse.rows import remarked, row
+from likewise.analyse.shares import share_interval
+from likewise.errors import InputError, SpecError, some
+from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
+
+RATES = (1e-2, 1e-3, 1e-4)
+FEW_FALSE_MATCHES = 10  # docs/coverage.md: with 4 of them a 95 % interval of FNMR holds in about nine of ten cases
+_BY = "bootstrap by identity"
+
+
+def verification(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    by: Contrast | str,
+    *,
+    pairs: Pairs | None = None,
+    rates: Sequence[float] = RATES,
+    thresholds: Mapping[str, float] | None = None,
+    failures: str = "errors",
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Estimates:
+    """Estimate false non-match rates by group at pooled false match rates, and false match rates within and across.
+
+    ``by`` is a column of Faces, or a Contrast (then the gap, focal - reference, is estimated too). With ``pairs`` the
+    same rates stand beside for the genuine trials of matched images, at the same thresholds, and the share of the
+    crude gap that goes away. ``thresholds`` names, by rater, the thresholds that recognisers are shipped with; error
+    rates at them stand beside those at the pooled rates. A trial without a distance counts as a rejection
+    (``failures="errors"``), or is left out (``"drop"``); its share by group is reported either way.
+
+    Identities are resampled, within their groups; a rate's variance tells how many independent trials it is worth,
+    and Wilson's interval is for that many. Rates of zero get the rule of three, counted in identities.
+    """
+    if failures not in ("errors", "drop"):
+        raise SpecError("failures is 'errors' or 'drop'", got=repr(failures))
+    rows: list[dict[str, object]] = []
+    laid_out = boards(ratings, trials, faces, by, pairs, drop=failures == "drop")
+    strangers = set(thresholds or {}) - {board.rater for board in laid_out}
+    if strangers:
+        raise SpecError("thresholds belong to raters of these ratings", got=some(sorted(strangers)))
+    for board in laid_out:
+        rows += _failures(board, level)
+        for rate in rates:
+            board.impostors.need(rate, board.quantity)
+            found = board.resampled(partial(_at, board, rate), seed=seed, resamples=resamples)
+            quantity, let_in = f"{board.quantity} at FMR {rate:g}", int(rate * len(board.impostors))
+            doubt = f"the threshold rests on {let_in} false matches" if let_in < FEW_FALSE_MATCHES else ""
+            rows += _Rates(board, quantity, found, level, doubt).rows()
+        own = (thresholds or {}).get(board.rater)
+        if own is not None:
+            found = board.resampled(partial(_beyond, board, own), seed=seed, resamples=resamples)
+            rows += _Rates(board, f"{board.quantity} at its threshold {own:g}", found, level).rows()
+    return Estimates.of(rows)
+
+
+def det(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    by: Contrast | str,
+    *,
+    points: int = 9,
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Estimates:
+    """Estimate each group's DET curve: its false non-match rate at its *own* false match rate, from 1/2 down.
+
+    The lowest rate shown is the one that ten impostor trials within the group still carry. Bands are pointwise. The
+    ROC is the same curve seen as 1 - estimate.
+    """
+    rows: list[dict[str, object]] = []
+    for board in boards(ratings, trials, faces, by, None, drop=False):
+        for group, name in enumerate(board.groups):
+            own = board.cells.get((group, group))
+            if own is None or len(own) < 40:
+                got = f"{0 if own is None else len(own)} for {name!r}"
+                raise InputError("a DET curve needs 40 impostor trials within the group", got=got)
+            for rate in np.geomspace(0.5, 10 / len(own), points):
+                found = board.resampled(partial(_own, board, group, float(rate)), seed=seed, resamples=resamples)
+                table = _Rates(board, f"{board.quantity} at own FMR {rate:.3g}", found, level)
+                rows += table.errors("det", "all", [name], [board.genuine[group]], 0)
+    return Estimates.of(rows)
+
+
+def _at(board: Board, rate: float, people: Floats, meetings: Floats | None) -> Floats:
+    """Return threshold, FNMR by group (all, matched) and FMR by meeting, ``[b, q]``."""
+    limit = board.impostors.threshold(board.impostors.weights(people, meetings), rate)
+    return _beyond(board, limit, people, meetings)
+
+
+def _beyond(board: Board, threshold: Floats | float, people: Floats, meetings: Floats | None) -> Floats:
+    """Return the same at given thresholds."""
+    limit = np.broadcast_to(threshold, len(people)).astype(np.float64)
+    missed = [1 - arm.accepted(arm.weights(people, None), limit) for arm in [*board.genuine, *board.matched]]
+    let_in = [arm.accepted(arm.weights(people, meetings), limit) for arm in board.cells.values()]
+    return np.stack([limit, *missed, *let_in], axis=1)
+
+
+def _own(board: Board, group: int, rate: float, people: Floats, meetings: Floats | None) -> Floats:
+    """Return the FNMR of one group at its own FMR, ``[b, 1]``."""
+    own, genuine = board.cells[group, group], board.genuine[group]
+    limit = own.threshold(own.weights(people, meetings), rate)
+    return (1 - genuine.accepted(genuine.weights(people, None), limit))[:, None]
+
+
+def _failures(board: Board, level: float) -> list[dict[str, object]]:
+    """Report the share of genuine trials without a distance."""
+    rows = []
+    for name, arm, failed in zip(board.groups, board.genuine, board.failed, strict=True):
+        share, clusters = float(failed.mean()), len(np.unique(arm.left))
+        variance = share * (1 - share) / clusters  # images of one person fail together: the person counts as one
+        low, high, word = share_interval(share, variance, n=len(failed), clusters=clusters, level=level)
+        method = remarked("Wilson by identity", word)
+        found = Interval(share, low, high, clusters)
+        rows.append(
+            row(board.quantity, "enrolment_failure", "all", name, found, level=level, n=len(failed), method=method)
+        )
+    return rows
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """The rates at one operating point, with their resamples."""
+
+    board: Board
+    quantity: str
+    found: Replicates
+    level: float
+    doubt: str = ""
+    """Said of every rate when the threshold rests on so few false matches that its interval is too narrow."""
+
+    def rows(self) -> list[dict[str, object]]:
+        """Write everything that ``_at`` returns, and what follows from it."""
+        board, k = self.board, len(self.board.groups)
+        rows = [self._threshold()]
+        for sample, arms, start in (("all", board.genuine, 1), ("matched", board.matched, 1 + k)):
+            if arms:
+                rows += self.errors("fnmr", sample, board.groups, arms, start)
+                rows += self._differentials("FNMR", sample, arms, range(start, start + k))
+                rows += self._gap(sample, arms, start)
+        names, cells, start = (
+            [board.meeting(*key) for key in board.cells],
+            list(board.cells.values()),
+            1 + k + len(board.matched),
+        )
+        rows += self.errors("fmr", "all", names, cells, start)
+        within = [index for index, (g, h) in enumerate(board.cells) if g == h]
+        if len(within) == k:
+            columns = [start + index for index in within]
+            rows += self._differentials("FMR within", "all", [cells[index] for index in within], columns)
+        return rows + self._gone()
+
+    def errors(
+        self, stat: str, sample: str, names: Sequence[str], arms: Sequence[Arm], start: int
+    ) -> list[dict[str, object]]:
+        """Write the rate of each arm, whose values begin at ``start``."""
+        rows = []
+        for k, (name, arm) in enumerate(zip(names, arms, strict=True)):
+            found, word = self._rate(arm, start + k)
+            method = remarked(f"{_BY}, Wilson", ", ".join(filter(None, (word, self.doubt))))
+            rows.append(self._row(stat, sample, name, found, len(arm), method))
+        return rows
+
+    def _rate(self, arm: Arm, k: int) -> tuple[Interval, str]:
+        share, clusters = float(self.found.estimate[k]), arm.people
+        variance = self.found.variance(k)
+        # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would;
+        # with hardly any false match that is not something to count on.
+        pinned = not arm.genuine and share * len(arm) >= FEW_FALSE_MATCHES
+        most = np.inf if pinned else len(arm)
+        low, high, word = share_interval(share, variance, n=most, clusters=clusters, level=self.level)
+        return Interval(share, low, high, clusters), word
+
+    def _threshold(self) -> dict[str, object]:
+        estimate, values = float(self.found.estimate[0]), self.found.values[:, 0]
+        if not np.isfinite(values).all() or not np.isfinite(estimate):
+            fix = "Too many impostor trials are without a distance; ask for a lower rate or drop them."
+            raise InputError(f"{self.quantity}: the threshold is reached", got="one beyond all distances", fix=fix)
+        found = percentiles(estimate, values, clusters=self.board.people, level=self.level)
+        return self._row("threshold", "all", "pooled", found, len(self.board.impostors), remarked(_BY, self.doubt))
+
+    def _differentials(
+        self, what: str, sample: str, arms: Sequence[Arm], columns: Sequence[int]
+    ) -> list[dict[str, object]]:
+        span = list(columns)
+        trials = np.array([len(arm) for arm in arms], dtype=np.float64)
+        values, together = self.found.estimate[span], self.found.covariance[np.ix_(span, span)]
+        clusters = min(arm.people for arm in arms)
+        return [
+            self._row(stat, sample, f"{what}, all groups", found, int(trials.sum()), remarked(_BY, remark))
+            for stat, found, remark in differentials(values, together, trials, clusters=clusters, level=self.level)
+        ]
+
+    def _gap(self, sample: str, arms: Sequence[Arm], start: int) -> list[dict[str, object]]:
+        """Join the two groups' intervals into one of their difference (Newcombe), less what they share."""
+        if self.board.contrast is None:
+            return []
+        p, q = (self._rate(arm, start + k)[0] for k, arm in enumerate(arms))
+        shared = 2 * self.found.correlation(start, start + 1)
+        gap = p.estimate - q.estimate
+        below = _joined(p.estimate - p.low, q.high - q.estimate, shared)
+        above = _joined(p.high - p.estimate, q.estimate - q.low, shared)
+        found = Interval(gap, gap - below, gap + above, min(p.clusters, q.clusters))
+        n = sum(len(arm) for arm in arms)
+        return [self._row("gap", sample, self.board.contrast.label, found, n, f"{_BY}, Newcombe")]
+
+    def _gone(self) -> list[dict[str, object]]:
+        if self.board.contrast is None or not self.board.matched:
+            return []
+        apart = np.zeros((2, len(self.found.estimate)))
+        apart[0, [3, 4]] = apart[1, [1, 2]] = 1, -1
+        alike, crude = (float(self.found.estimate[k] - self.found.estimate[k + 1]) for k in (3, 1))
+        if crude == 0:
+            return []
+        clusters, spread = min(arm.people for arm in self.board.matched), apart @ self.found.covariance @ apart.T
+        share, low, high, remark = share_gone(alike, crude, spread, clusters=clusters, level=self.level)
+        found, method = Interval(share, low, high, clusters), remarked(f"{_BY}, Fieller", remark)
+        n = sum(len(arm) for arm in self.board.matched)
+        return [self._row("share_gone", "matched", self.board.contrast.label, found, n, method)]
+
+    def _row(self, stat: str, sample: str, group: str, found: Interval, n: int, method: str) -> dict[str, object]:
+        return row(self.quantity, stat, sample, group, found, level=self.level, n=n, method=method)
+
+
+def _joined(one: float, other: float, shared: float) -> float:
+    return float(np.sqrt(max(one**2 + other**2 - shared * one * other, 0.0)))

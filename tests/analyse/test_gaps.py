@@ -1,0 +1,75 @@
+"""Gaps: plain means, an independent cluster-robust regression, and input that has no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+import likewise as lw
+from likewise.errors import ContrastError, InputError, TableError
+from likewise.world.planted import CONTRAST, Recognition
+from picked import only
+
+
+def tables(identities=200, seed=0, **options):
+    ratings, trials, faces, pairs = Recognition(identities, seed, **options).tables()
+    same = lw.Pairs(trials.frame[trials.frame["same"].astype(bool)])
+    return lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["pair"])]), same, faces, pairs
+
+
+def test_the_gap_is_that_of_a_cluster_robust_regression():
+    ratings, trials, faces, _ = tables()
+    frame = ratings.frame.assign(image=ratings.frame["unit"].str.split("|").str[0])
+    focal = (frame["image"].map(CONTRAST.side(faces)) == 1).to_numpy(dtype=float)
+    codes = frame["image"].map(faces.identities).astype("category").cat.codes.to_numpy()
+    model = sm.OLS(frame["value"].to_numpy(), sm.add_constant(focal))
+    other = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    row = only(lw.gaps(ratings, trials, faces, CONTRAST), stat="gap")
+    assert row["estimate"] == pytest.approx(other.params[1])
+    low, high = other.conf_int()[1]
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.03 * (high - low))
+
+
+def test_answers_that_never_differ_are_flagged():
+    ratings, trials, faces, pairs = tables()
+    still = lw.Ratings(ratings.frame.assign(value=0.5))
+    found = lw.gaps(still, trials, faces, CONTRAST, pairs=pairs).frame
+    assert found["method"].str.endswith("all answers equal").all()
+    assert found[["estimate", "low", "high"]].notna().all(axis=None)
+
+
+def test_a_group_without_answers_is_named():
+    ratings, trials, faces, _ = tables()
+    men = set(faces.frame.loc[faces.frame["perceived_gender"] == "male", "image"])
+    gone = ratings.frame["unit"].str.split("|").str[0].isin(men)
+    with pytest.raises(TableError, match="'male'"):
+        lw.gaps(lw.Ratings(ratings.frame[~gone]), trials, faces, CONTRAST)
+    with pytest.raises(ContrastError, match="'other'"):
+        lw.gaps(ratings, trials, faces, lw.Contrast("perceived_gender", focal="other", reference="male"))
+
+
+def test_one_identity_has_no_interval():
+    ratings, trials, faces, _ = tables()
+    own = faces.frame[faces.frame["identity"].isin(["p00000", "p00001", "p00003"])]["image"]
+    few = ratings.frame[ratings.frame["unit"].str.split("|").str[0].isin(own)]
+    with pytest.raises(TableError, match="two identities"):
+        lw.gaps(lw.Ratings(few), trials, faces, CONTRAST)
+
+
+def test_covariates_with_holes_are_refused():
+    ratings, trials, faces, pairs = tables()
+    holes = faces.with_attribute("light", dict.fromkeys(faces.images[:5], 1.0))
+    with pytest.raises(InputError, match="empty cells"):
+        lw.gaps(ratings, trials, holes, CONTRAST, pairs=pairs, covariates=["light"])
+
+
+def test_matching_takes_off_what_eyeglasses_add():
+    ratings, trials, faces, pairs = tables(1000, 4)
+    found = lw.gaps(ratings, trials, faces, CONTRAST, pairs=pairs, covariates=["eyeglasses"])
+    crude, matched, adjusted = (
+        only(found, stat=stat, sample=sample)["estimate"]
+        for stat, sample in (("gap", "all"), ("gap", "matched"), ("adjusted_gap", "matched"))
+    )
+    assert crude == pytest.approx(0.074, abs=0.012) and matched == pytest.approx(0.05, abs=0.015)
+    assert np.abs(adjusted - matched) < 1e-9  # the pairs agree in eyeglasses: there is nothing left to adjust

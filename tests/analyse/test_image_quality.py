@@ -1,0 +1,141 @@
+"""Features and scores of images: closed forms, brute force, and groups that differ or do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import linalg, stats
+
+import likewise as lw
+from likewise.analyse.features import frechet, frechet_limit, inception_columns, kernel_distance, log_inception
+from likewise.analyse.image_quality import feature_distances, inception_scores
+from likewise.analyse.skin_tone import hue, ita, tone_agreement
+from likewise.errors import TableError, VectorError
+from picked import only
+
+TONE = lw.Contrast("perceived_skin_tone", focal="darker", reference="lighter")
+MADE: dict[str, Any] = {"made_by": "made_by", "generated": "generator"}
+
+
+def tables(per=60, shift=0.0, seed=0, d=6):
+    """Generated images of darker faces lie ``shift`` away from real ones; lighter ones lie where they should."""
+    rng = np.random.default_rng(seed)
+    tone, made = np.repeat(["darker", "lighter"], 2 * per), np.tile(np.repeat(["generator", "camera"], per), 2)
+    values = rng.normal(size=(4 * per, d)) + shift * ((tone == "darker") & (made == "generator"))[:, None]
+    keys = [f"i{k}" for k in range(4 * per)]
+    faces = lw.Faces(pd.DataFrame({"image": keys, "identity": keys, "made_by": made, "perceived_skin_tone": tone}))
+    return lw.Vectors(keys, values, source="features"), faces
+
+
+def test_frechet_is_the_textbook_formula():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(50, 5)), rng.normal(1, 2, size=(40, 5))
+    a, b = np.cov(x.T), np.cov(y.T)
+    known = np.square(x.mean(0) - y.mean(0)).sum() + np.trace(a + b - 2 * linalg.sqrtm(a @ b).real)
+    assert frechet(x, y) == pytest.approx(known)
+
+
+def test_carried_on_it_loses_the_bias_of_small_samples():
+    """Between two samples of one distribution the truth is 0; the plain distance is far above it."""
+    plain, limit = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(2, 80, 10))
+        plain.append(frechet(x, y))
+        limit.append(frechet_limit(x, y, seed=seed))
+    assert np.mean(plain) > 0.5 and abs(np.mean(limit)) < 0.25 * np.mean(plain)
+
+
+def test_kernel_distance_by_brute_force():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(7, 4)), rng.normal(0.3, 1, size=(9, 4))
+
+    def k(a, b):
+        return (a @ b / 4 + 1) ** 3
+
+    def mmd(x, y):
+        n, m = len(x), len(y)
+        own = sum(k(x[i], x[j]) for i in range(n) for j in range(n) if i != j) / (n * (n - 1))
+        other = sum(k(y[i], y[j]) for i in range(m) for j in range(m) if i != j) / (m * (m - 1))
+        return own + other - 2 * sum(k(a, b) for a in x for b in y) / (n * m)
+
+    value, variance = kernel_distance(x, y)
+    assert value == pytest.approx(mmd(x, y))
+    left = np.array([mmd(np.delete(x, i, 0), y) for i in range(7)])
+    right = np.array([mmd(x, np.delete(y, i, 0)) for i in range(9)])
+    known = 6 / 7 * np.square(left - left.mean()).sum() + 8 / 9 * np.square(right - right.mean()).sum()
+    assert variance == pytest.approx(known)
+
+
+def test_a_group_that_is_drawn_worse_is_found_and_one_that_is_not_is_not():
+    vectors, faces = tables(shift=0.8)
+    worse = feature_distances(vectors, faces, TONE, permutations=99, **MADE)
+    assert only(worse, quantity="features, kid", stat="gap")["low"] > 0
+    assert only(worse, quantity="features, fid", stat="p_value")["estimate"] <= 0.02
+    vectors, faces = tables(seed=3)
+    alike = feature_distances(vectors, faces, TONE, permutations=99, **MADE)
+    gap = only(alike, quantity="features, kid", stat="gap")
+    assert gap["low"] < 0 < gap["high"]
+    assert only(alike, quantity="features, kid", stat="p_value")["estimate"] > 0.05
+
+
+def test_the_inception_score_of_known_chances():
+    sure = np.eye(5)[np.arange(50) % 5] * 50.0  # each image sure of one class, all classes alike: the score is 5
+    assert np.exp(log_inception(inception_columns(sure).sum(axis=0))) == pytest.approx(5)
+    assert np.exp(log_inception(inception_columns(np.zeros((9, 5))).sum(axis=0))) == pytest.approx(1)
+
+
+def test_the_inception_score_has_no_small_sample_bias():
+    rng = np.random.default_rng(0)
+    truth = float(np.exp(log_inception(inception_columns(rng.normal(size=(200_000, 8))).sum(axis=0))))
+    scores, plain = [], []
+    for seed in range(60):
+        vectors, faces = tables(per=20, seed=seed, d=8)
+        found = inception_scores(vectors, faces, TONE, **MADE)
+        scores.append(only(found, stat="inception_score", sample="real", group="darker")["estimate"])
+        own = vectors.values[20:40].astype(float)
+        plain.append(np.exp(log_inception(inception_columns(own).sum(axis=0))))
+    assert abs(np.mean(scores) - truth) < 0.35 * abs(np.mean(plain) - truth)
+
+
+def test_what_cannot_be_compared_is_refused():
+    vectors, faces = tables(per=2)
+    with pytest.raises(TableError, match="three generated"):
+        feature_distances(vectors, faces, TONE, **MADE)
+    deep = lw.Vectors(vectors.images, vectors.values.reshape(8, 2, 3), source="w")
+    with pytest.raises(VectorError, match=r"\[n, D\]"):
+        inception_scores(deep, faces, TONE, **MADE)
+
+
+def answers(noise, n=120, raters=5, seed=0):
+    rng = np.random.default_rng(seed)
+    keys = [f"i{k}" for k in range(n)]
+    tone = rng.normal(size=n)
+    faces = lw.Faces(pd.DataFrame({"image": keys, "identity": keys, "measured_ita": tone}))
+    rows = [
+        {"unit": key, "rater": f"r{r}", "question": "tone", "value": float(np.round(3 - value + rng.normal(0, noise)))}
+        for key, value in zip(keys, tone, strict=True)
+        for r in range(raters)
+    ]
+    return lw.Ratings(pd.DataFrame(rows)), faces
+
+
+def test_measured_and_answered_tone_agree_in_order():
+    ratings, faces = answers(0.5)
+    row = only(tone_agreement(ratings, faces, question="tone", measured="measured_ita"), stat="rank_correlation")
+    mean = ratings.frame.groupby("unit")["value"].mean()
+    known = stats.spearmanr(mean, faces.attribute("measured_ita").loc[mean.index]).statistic
+    assert row["estimate"] == pytest.approx(known) and row["high"] < -0.8
+    none = only(tone_agreement(*answers(50.0), question="tone", measured="measured_ita"), stat="rank_correlation")
+    assert none["low"] < 0 < none["high"]
+    still = lw.Ratings(ratings.frame.assign(value=1.0))
+    with pytest.raises(TableError, match="both vary"):
+        tone_agreement(still, faces, question="tone", measured="measured_ita")
+
+
+def test_angles_of_skin():
+    assert ita(70, 20) == pytest.approx(45) and ita(50, 10) == pytest.approx(0)
+    assert hue(10, 10) == pytest.approx(45)

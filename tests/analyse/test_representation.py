@@ -1,0 +1,84 @@
+"""Who is shown under a term: plain shares, shrinkage that helps, and a ranking that small samples do not lead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import likewise as lw
+from likewise.analyse.representation import fitted_beta, representation
+from likewise.errors import SpecError, TableError
+from picked import only
+
+
+def shown(counts):
+    """Faces for terms with (women, images)."""
+    rows = [(term, "woman" if k < women else "man") for term, (women, n) in counts.items() for k in range(n)]
+    frame = pd.DataFrame(rows, columns=["search_term", "perceived_gender"])
+    return lw.Faces(
+        frame.assign(image=[f"i{k}" for k in range(len(frame))], identity=[f"p{k}" for k in range(len(frame))])
+    )
+
+
+WANTED: dict[str, Any] = {"term": "search_term", "attribute": "perceived_gender", "share_of": "woman"}
+COUNTS = {"nurse": (80, 100), "engineer": (18, 100), "author": (55, 100), "clerk": (3, 3)}
+
+
+def test_shares_are_wilsons():
+    found = representation(shown(COUNTS), **WANTED)
+    row = only(found, stat="share", group="engineer")
+    other = stats.binomtest(18, 100).proportion_ci(method="wilson")
+    assert row["estimate"] == 0.18 and row["n"] == 100
+    assert (row["low"], row["high"]) == pytest.approx((other.low, other.high), abs=0.004)  # t for z: a little wider
+
+
+def test_small_samples_do_not_lead_the_ranking():
+    found = representation(shown(COUNTS), **WANTED)
+    order = list(dict.fromkeys(found.frame["group"]))
+    assert order[0] == "engineer" and order.index("clerk") > 0
+    small = only(found, stat="shrunk_share", group="clerk")
+    assert small["estimate"] < 0.95 and only(found, stat="share", group="clerk")["estimate"] == 1
+
+
+def test_against_a_reference():
+    reference = {"nurse": 0.9, "engineer": 0.15, "author": 0.55, "clerk": 0.8}
+    found = representation(shown(COUNTS), reference=reference, **WANTED)
+    gap = only(found, stat="reference_gap", group="nurse")
+    share = only(found, stat="share", group="nurse")
+    assert (gap["estimate"], gap["low"]) == pytest.approx((share["estimate"] - 0.9, share["low"] - 0.9))
+
+
+def test_shrinking_lessens_the_error():
+    rng = np.random.default_rng(0)
+    true = rng.beta(4, 6, 300)
+    sizes = rng.integers(3, 40, 300).astype(float)
+    hits = rng.binomial(sizes.astype(int), true).astype(float)
+    a, b = fitted_beta(hits, sizes)
+    assert (a, b) == pytest.approx((4, 6), rel=0.35)
+    shrunk = (a + hits) / (a + b + sizes)
+    assert np.square(shrunk - true).mean() < 0.8 * np.square(hits / sizes - true).mean()
+    inside = [
+        low <= t <= high
+        for t, (low, high) in zip(true, np.array(stats.beta(a + hits, b + sizes - hits).interval(0.95)).T, strict=True)
+    ]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.035)
+
+
+def test_images_of_one_person_count_together():
+    faces = shown({"nurse": (20, 40), "clerk": (20, 40)})
+    four = lw.Faces(faces.frame.assign(identity=[f"p{k // 4}" for k in range(80)]))
+    one, other = (only(representation(table, **WANTED), stat="share", group="nurse") for table in (faces, four))
+    assert other["high"] - other["low"] > 1.7 * (one["high"] - one["low"]) and other["clusters"] == 10
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(TableError, match="some are not"):
+        representation(shown(COUNTS), **{**WANTED, "share_of": "nobody"})
+    with pytest.raises(SpecError, match="every term"):
+        representation(shown(COUNTS), reference={"nurse": 0.9}, **WANTED)
+    with pytest.raises(SpecError, match="0 to 1"):
+        representation(shown(COUNTS), reference=dict.fromkeys(COUNTS, 90.0), **WANTED)

@@ -1,0 +1,177 @@
+"""Error rates of a recogniser: known answers, two routes to one number, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.analyse.differentials import differentials, gini
+from likewise.analyse.explained import fieller, share_gone
+from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.verification import det, verification
+from likewise.errors import InputError, SpecError, TableError
+from likewise.world.planted import CONTRAST, Recognition
+from picked import only
+
+FAST: dict[str, Any] = {"resamples": 200, "seed": 1}
+
+
+def planted(identities=120, seed=0, **options):
+    world = Recognition(identities, seed, **options)
+    return world, *world.tables()
+
+
+def test_rates_are_the_plain_counts():
+    _, ratings, trials, faces, _ = planted()
+    found = verification(ratings, trials, faces, CONTRAST, rates=[0.01], **FAST)
+    sheet = trials.frame.merge(ratings.frame, left_on="pair", right_on="unit")
+    far = np.sort(sheet.loc[~sheet["same"].astype(bool), "value"])
+    limit = far[int(0.01 * len(far))]
+    women = sheet["a"].map(faces.attribute("perceived_gender")) == "female"
+    near = sheet[sheet["same"].astype(bool) & women]
+    row = found.where(stat="fnmr", group="female", sample="all").frame.iloc[0]
+    assert row["estimate"] == pytest.approx((near["value"] >= limit).mean())
+    assert row["n"] == len(near) and row["clusters"] == 60
+    fmr = found.where(stat="fmr").frame
+    assert (fmr["estimate"] * fmr["n"]).sum() / fmr["n"].sum() == pytest.approx(0.01, abs=1 / len(far))
+    assert set(fmr["group"]) == {"within female", "within male", "female x male"}
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    _, ratings, trials, faces, pairs = planted()
+    plain = verification(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[0.01], **FAST)
+    mixed = [table.frame.sample(frac=1, random_state=3) for table in (ratings, trials, faces)]
+    again = verification(
+        lw.Ratings(mixed[0]), lw.Pairs(mixed[1]), lw.Faces(mixed[2]), CONTRAST, pairs=pairs, rates=[0.01], **FAST
+    )
+    numbers = ["estimate", "low", "high"]
+    assert again.frame[numbers].to_numpy() == pytest.approx(plain.frame[numbers].to_numpy(), rel=0.05, nan_ok=True)
+    assert again.frame["estimate"].to_numpy() == pytest.approx(plain.frame["estimate"].to_numpy())
+
+
+def test_failures_are_errors_unless_they_are_dropped():
+    _, ratings, trials, faces, _ = planted(failures=0.2)
+    kept = verification(ratings, trials, faces, CONTRAST, rates=[0.01], **FAST).frame
+    gone = verification(ratings, trials, faces, CONTRAST, rates=[0.01], failures="drop", **FAST).frame
+
+    def rate(frame, group):
+        return frame[(frame["stat"] == "fnmr") & (frame["group"] == group)]["estimate"].iloc[0]
+
+    failed = kept[(kept["stat"] == "enrolment_failure") & (kept["group"] == "female")].iloc[0]
+    assert failed["estimate"] == pytest.approx(0.2, abs=0.06) and failed["low"] < 0.2 < failed["high"]
+    dropped = rate(gone, "female")
+    assert rate(kept, "female") == pytest.approx(failed["estimate"] + (1 - failed["estimate"]) * dropped)
+    assert rate(kept, "male") == rate(gone, "male")
+
+
+def test_each_recogniser_has_its_own_threshold():
+    _, ratings, trials, faces, _ = planted()
+    other = ratings.frame.assign(rater="doubled", value=lambda rows: rows["value"] * 2)
+    both = lw.Ratings(pd.concat([ratings.frame, other], ignore_index=True))
+    found = verification(both, trials, faces, CONTRAST, rates=[0.01], **FAST)
+    limits = found.where(stat="threshold").frame["estimate"].to_numpy()
+    assert limits[0] == pytest.approx(2 * limits[1])
+    wide = found.where(stat="fnmr").frame.pivot(index="group", columns="quantity", values="estimate")
+    assert wide.iloc[:, 0].to_numpy() == pytest.approx(wide.iloc[:, 1].to_numpy())
+
+
+def test_a_threshold_that_is_given_is_used_as_it_is():
+    _, ratings, trials, faces, _ = planted()
+    found = verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"planted": 0.5}, **FAST)
+    sheet = trials.frame.merge(ratings.frame, left_on="pair", right_on="unit")
+    men = sheet["a"].map(faces.attribute("perceived_gender")) == "male"
+    missed = (sheet[sheet["same"].astype(bool) & men]["value"] >= 0.5).mean()
+    assert only(found, stat="fnmr", group="male")["estimate"] == pytest.approx(missed)
+    limit = only(found, stat="threshold")
+    assert (limit["low"], limit["high"]) == (0.5, 0.5)
+    with pytest.raises(SpecError, match="'nobody'"):
+        verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"nobody": 0.5}, **FAST)
+
+
+def test_no_error_is_flagged_and_ratios_still_exist():
+    _, ratings, trials, faces, _ = planted(effect=-0.2, mixed=0.0)
+    found = verification(ratings, trials, faces, CONTRAST, rates=[0.05], **FAST).frame
+    women = found[(found["stat"] == "fnmr") & (found["group"] == "female")].iloc[0]
+    assert women["estimate"] == 0 and "rule of three" in women["method"]
+    assert women["high"] == pytest.approx(1 - 0.05 ** (1 / 60))
+    ratio = found[(found["stat"] == "max_min") & (found["group"] == "FNMR, all groups")].iloc[0]
+    assert "half an error" in ratio["method"] and ratio["estimate"] > 1 and np.isnan(ratio["high"])
+
+
+def test_a_det_curve_falls_as_false_matches_are_allowed():
+    _, ratings, trials, faces, _ = planted()
+    curve = det(ratings, trials, faces, "perceived_gender", points=5, **FAST).frame
+    for _, part in curve.groupby("group"):
+        assert part["estimate"].is_monotonic_increasing  # from FMR 1/2 down to the lowest
+        assert (part["low"] <= part["estimate"]).all() and part["high"].between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"rates": [1e-6]}, InputError, "more impostor trials"),
+        ({"failures": "ignore"}, SpecError, "'errors' or 'drop'"),
+        ({"by": "perceived_age"}, TableError, "perceived_age"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(change, error, words):
+    _, ratings, trials, faces, _ = planted()
+    options = {"by": CONTRAST, "rates": [0.01], **FAST, **change}
+    with pytest.raises(error, match=words):
+        verification(ratings, trials, faces, options.pop("by"), **options)
+
+
+def test_trials_must_be_told_apart():
+    _, ratings, trials, faces, _ = planted()
+    frame = trials.frame
+    only = lw.Pairs(frame[frame["same"].astype(bool)])
+    few = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(only.frame["pair"])])
+    with pytest.raises(TableError, match="impostor"):
+        verification(few, only, faces, CONTRAST, rates=[0.01], **FAST)
+    with pytest.raises(TableError, match="'same'"):
+        verification(ratings, lw.Pairs(frame.drop(columns="same")), faces, CONTRAST, rates=[0.01], **FAST)
+    with pytest.raises(TableError, match="one identity"):
+        verification(ratings, lw.Pairs(frame.assign(same=True)), faces, CONTRAST, rates=[0.01], **FAST)
+
+
+def test_gini_of_known_rates():
+    assert gini(np.array([0.1, 0.1, 0.1])) == 0
+    assert gini(np.array([0.0, 0.0, 0.3])) == pytest.approx(1.0)  # all errors in one group
+    assert gini(np.array([0.1, 0.3])) == pytest.approx(0.5)  # |0.1 - 0.3| / (0.1 + 0.3)
+
+
+def test_differentials_hold_one_when_groups_are_alike():
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(200):
+        rates = rng.binomial(400, 0.1, 4) / 400
+        spread = np.diag(rates * (1 - rates) / 400)
+        parts = differentials(rates, spread, np.full(4, 400.0), clusters=400, level=0.95)
+        found = {stat: interval for stat, interval, _ in parts}
+        inside.append([found["max_min"].low == 1, found["max_geometric_mean"].low == 1, found["gini"].low <= 0.02])
+    assert (np.mean(inside, axis=0) > [0.93, 0.93, 0.85]).all()
+
+
+def test_fieller_is_where_the_difference_cannot_be_told_from_zero():
+    spread = np.array([[0.04, 0.01], [0.01, 0.02]])
+    ends = fieller(0.5, 2.0, spread, 1.96)
+    assert ends is not None
+    for r in ends:
+        z = (0.5 - r * 2.0) / np.sqrt(spread[0, 0] - 2 * r * spread[0, 1] + r**2 * spread[1, 1])
+        assert abs(z) == pytest.approx(1.96)
+    assert "cannot be told from zero" in share_gone(0.1, 0.2, spread, clusters=50, level=0.95)[3]
+
+
+def test_the_share_that_goes_away_is_that_of_the_two_gaps():
+    world, ratings, trials, faces, pairs = planted(400)
+    same = lw.Pairs(trials.frame[trials.frame["same"].astype(bool)])
+    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["pair"])])
+    found = explained(own, same, faces, CONTRAST, pairs=pairs).frame.iloc[0]
+    both = gaps(own, same, faces, CONTRAST, pairs=pairs).where(stat="gap").frame.set_index("sample")["estimate"]
+    assert found["estimate"] == pytest.approx(1 - both["matched"] / both["all"])
+    crude, alike = world.gaps
+    assert found["low"] < 1 - alike / crude < found["high"]
