@@ -95,10 +95,10 @@ class Optimal:
         columns = self._right.images(right)
         entries: list[Taken] = []
         for row in self._left.images(left).tolist():
-            keep = np.isfinite(self.scan.bounds(np.array([row]), columns)[0])
-            distances = self.scan.metric.exact(row, columns[keep])
-            pairs = zip(distances.tolist(), columns[keep].tolist(), strict=True)
-            entries += [(distance, row, column) for distance, column in pairs if distance <= self.scan.farthest]
+            open_ = self.scan.admitted(row, columns)
+            distances = self.scan.metric.exact(row, open_)
+            near = (distances <= self.scan.farthest) & np.isfinite(distances)
+            entries += [(float(distances[at]), row, int(open_[at])) for at in np.flatnonzero(near)]
         return next((entry for entry in sorted(entries) if self.accepts(*entry[1:])), None)
 
     def _check_memory(self) -> None:

@@ -108,6 +108,13 @@ class Scan:
             found[found > self.farthest] = np.inf
         return found
 
+    def admitted(self, row: int, columns: Index) -> Index:
+        """Return which of these columns keep the rules with a row; the distance is not asked."""
+        keep = np.ones(len(columns), dtype=bool)
+        for rule in self.rules:
+            keep &= rule.mask(np.array([row]), columns)[0]
+        return columns[keep]
+
     def listed(self) -> tuple[Index, Index, Floats] | None:
         """Return all admissible pairs and their distances if the rules leave few, else nothing."""
         few = self._few(np.arange(self.metric.shape[1], dtype=np.intp)) if self.rules else None
