@@ -1,6 +1,6 @@
 """How often intervals hold the truth: planted tables, many seeds, and the naive interval beside.
 
-    python benchmarks/coverage.py [--seeds 1000] [--clusters 50 200 1000] [--only NAME] [--keep parts.csv]
+    python benchmarks/coverage.py [--seeds 1000] [--first 0] [--clusters 50 200 1000] [--only NAME] [--keep parts.csv]
                                   [--write docs/coverage.md]
 
 Every experiment draws tables whose true values are known (likewise.world.planted), calls the public function on them,
@@ -205,11 +205,11 @@ EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
 }
 
 
-def coverage(experiment: str, n: int, seeds: int) -> pd.DataFrame:
+def coverage(experiment: str, n: int, seeds: int, first: int = 0) -> pd.DataFrame:
     """Return for each estimator how often its interval, and the naive one, held the truth."""
     rows = [
         (one.name, one.low <= one.truth <= one.high, one.naive[0] <= one.truth <= one.naive[1] if one.naive else np.nan)
-        for seed in range(seeds)
+        for seed in range(first, first + seeds)
         for one in EXPERIMENTS[experiment](n, seed)
     ]
     frame = pd.DataFrame(rows, columns=["estimator", "held", "naive"])
@@ -246,6 +246,7 @@ def main() -> None:
     """Run all experiments and print, or write, the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the first seed; fresh ones judge what old ones tuned")
     parser.add_argument(
         "--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw what was kept"
     )
@@ -257,7 +258,7 @@ def main() -> None:
     for n in options.clusters:
         for experiment in [options.only] if options.only else list(EXPERIMENTS):
             start = time.monotonic()
-            parts.append(coverage(experiment, n, options.seeds))
+            parts.append(coverage(experiment, n, options.seeds, options.first))
             print(f"{experiment}, {n} clusters: {time.monotonic() - start:.0f} s", flush=True)
             print(parts[-1].round(3).to_string(index=False), flush=True)
             if options.keep:

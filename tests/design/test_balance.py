@@ -132,14 +132,19 @@ def test_bad_balance_is_refused(world, contrast):
 
 
 @pytest.mark.realdata
-def test_the_published_pairs_are_nearer_in_most_attributes_than_the_groups():
-    """The authors' first 500 look-alikes under the recogniser rule (or its penalty), over CelebA's own attributes."""
+@pytest.mark.parametrize(("rule", "least", "most"), [("0.6", 0.8, 1.0), ("none", 0.5, 0.65)])
+def test_how_many_attributes_the_published_pairs_bring_nearer(rule, least, most):
+    """The authors' first 500 look-alikes, over CelebA's own attributes.
+
+    With the recogniser's rule (or its penalty) about nine of ten attributes come nearer; without it only little more
+    than half. Both are what was found, not what was hoped for.
+    """
     data = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
     if not (data / "celebahq" / "faces.parquet").is_file():
         pytest.skip("LIKEWISE_DATA has no celebahq/faces.parquet")
     table = pd.read_parquet(data / "celebahq" / "faces.parquet").drop(columns=["image", "orig_file"])
     faces = lw.Faces(table.rename(columns={"celebahq_index": "image"}))
-    published = pd.read_csv(data / "singh2021" / "matches_distance_recogniser_0.6.csv").head(500)
+    published = pd.read_csv(data / "singh2021" / f"matches_distance_recogniser_{rule}.csv").head(500)
     frame = pd.DataFrame({"a": published["gender_0"], "b": published["gender_1"]})
     pairs = lw.Pairs(frame.assign(pair=[f"p{k}" for k in range(len(frame))]))
     contrast = lw.Contrast("Male", focal=0, reference=1)
@@ -147,8 +152,7 @@ def test_the_published_pairs_are_nearer_in_most_attributes_than_the_groups():
     found = lw.balance(faces, contrast, pairs, covariates=covariates).where(stat="smd").frame
     wide = found.pivot(index="quantity", columns="sample", values="estimate").abs()
     assert len(wide) == 39
-    assert (wide["matched"] < wide["all"]).mean() > 0.8
-    assert wide["matched"].mean() < wide["all"].mean()
+    assert least < (wide["matched"] < wide["all"]).mean() < most
     shares = lw.balance(faces, contrast, pairs, covariates=["Smiling"]).where(stat="share", sample="all").frame
     truth = table.groupby("Male")["Smiling"].mean()
     assert np.allclose(shares["estimate"], truth.to_numpy())

@@ -86,7 +86,10 @@ def test_the_overlap_is_diagnosed(world, mild, contrast):
     assert np.allclose(shares, 1)
     assert 0 <= told.where(stat="overlap").frame["estimate"].item() <= 1
     assert told.where(stat="auc").frame["estimate"].item() == fit.auc
-    assert set(told.where(stat="score_accuracy").frame["quantity"]) == {"propensity, training fit", "propensity, as scored"}
+    assert set(told.where(stat="score_accuracy").frame["quantity"]) == {
+        "propensity, training fit",
+        "propensity, as scored",
+    }
 
 
 def test_overlap_weights_give_the_groups_equal_means_of_what_the_model_fits(world, mild, contrast):
