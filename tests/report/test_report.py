@@ -137,6 +137,14 @@ def test_sentences_follow_from_the_numbers(contrast):
     assert "without an interval" in said(low=None, high=None)
 
 
+def test_the_share_that_goes_away_is_said_only_with_an_interval(contrast):
+    gone = row(stat="share_gone", sample="matched", estimate=0.4, low=-0.1, high=0.8)
+    said = gap_findings(lw.Estimates.of([row(), gone]), contrast)[0]
+    assert said.endswith("40 % (−10 % to 80 %) of the crude gap goes away between look-alikes.")
+    for ends in ({"low": None, "high": None}, {"low": -0.4, "high": 0.9}):
+        assert "goes away" not in gap_findings(lw.Estimates.of([row(), {**gone, **ends}]), contrast)[0]
+
+
 def test_the_verdict_names_what_remains_apart():
     def smd(sample: str, **sizes: float) -> list[dict[str, object]]:
         return [

@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.analyse.gaps import gaps
+from likewise.analyse.gaps import explained, gaps
 from likewise.analyse.slopes import slopes
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
@@ -230,22 +229,26 @@ def analysing(job: Job) -> None:
     asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
     if len(pairs) < 2:
         job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
-    gaps_in = partial(
-        gaps,
-        trials=asked,
-        faces=job.faces(),
-        contrast=plan.contrast,
-        pairs=pairs if len(pairs) >= 2 else None,
-        covariates=_covariates(job),
-        level=plan.analyse.level,
-    )
+    common: dict[str, Any] = {
+        "trials": asked,
+        "faces": job.faces(),
+        "contrast": plan.contrast,
+        "covariates": _covariates(job),
+        "level": plan.analyse.level,
+    }
+
+    def gaps_in(ratings: Ratings, panel: str | None = None) -> list[Estimates]:
+        if len(pairs) < 2:
+            return [gaps(ratings, panel=panel, **common)]
+        return [each(ratings, panel=panel, pairs=pairs, **common) for each in (gaps, explained)]
+
     parts: list[Estimates] = []
     if any(rater.slot == "recogniser" for rater in plan.rater):
         ratings = Ratings.read(job.path(RATINGS)).frame
-        parts.append(gaps_in(Ratings(ratings[ratings["unit"].isin(asked.frame["pair"])])))
+        parts += gaps_in(Ratings(ratings[ratings["unit"].isin(asked.frame["pair"])]))
     parts += [_slopes(job, rater) for rater in plan.rater if rater.slot == "classifier"]
     if plan.ask:
-        parts.append(gaps_in(Ratings.read(job.path(ANSWERS)), panel="people"))
+        parts += gaps_in(Ratings.read(job.path(ANSWERS)), "people")
     if plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / plan.analyse.truth))
     found = Estimates.together(parts)

@@ -112,6 +112,7 @@ ANALYSE = Stage(
     needs=(FACES, PAIRS, TRIALS),
     options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
     make=making.analysing,
+    version=2,
     outside=lambda folder, plan: _files(folder, plan.analyse.truth),
     counted=False,
 )

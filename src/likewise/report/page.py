@@ -110,7 +110,8 @@ def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
     frame = estimates.frame
     shown = []
     for quantity in frame.loc[frame["stat"] == "gap", "quantity"].unique():
-        part = frame[(frame["quantity"] == quantity) & ~frame["sample"].str.startswith("truth: ")]
+        part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
+        part = part[~part["sample"].str.startswith("truth: ")]
         rows = [_gap_row(row) for _, row in part.iterrows()]
         told = "; ".join(f"{row['what']} {row['value']}" for row in rows)
         figure = _drawn(partial(gap_plot, estimates, quantity), told)

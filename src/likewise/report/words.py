@@ -6,6 +6,7 @@ import pandas as pd
 
 from likewise.tables import Contrast, Estimates
 
+TELLING = 1.0  # a share known no better than to within the whole gap is not worth a sentence
 APART = 0.1  # the usual line for a standardised mean difference
 QUESTIONS = {
     "distance": "Distance between two pictures of one person",
@@ -57,8 +58,17 @@ def gap_findings(estimates: Estimates, contrast: Contrast) -> list[str]:
         text = f"{named(str(quantity))}: {_direction(crude, contrast)} as the images come"
         if alike is not None:
             text += f"; between look-alikes, {_direction(alike, contrast)}"
-        sentences.append(text + ".")
+        sentences.append(f"{text}.{_gone(rows)}")
     return sentences
+
+
+def _gone(rows: pd.DataFrame) -> str:
+    """Say which share of the crude gap goes away, where its interval tells anything."""
+    share = _first(rows, ("matched", "share_gone"))
+    if share is None or pd.isna(share["low"]) or share["high"] - share["low"] > TELLING:
+        return ""
+    low, middle, high = (f"{100 * share[name]:.0f}".replace("-", "−") for name in ("low", "estimate", "high"))
+    return f" {middle} % ({low} % to {high} %) of the crude gap goes away between look-alikes."
 
 
 def slope_finding(estimates: Estimates) -> str:
