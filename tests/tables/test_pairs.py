@@ -76,6 +76,11 @@ def test_a_spec_without_meaning_is_refused(options, says):
         lw.MatchSpec(**options)
 
 
+def test_a_spec_says_what_is_not_as_usual():
+    assert str(lw.MatchSpec()) == "greedy"
+    assert str(lw.MatchSpec(exact="age", max_pairs=5)) == "greedy, exact = ['age'], max_pairs = 5"
+
+
 def test_an_unknown_option_names_the_nearest():
     with pytest.raises(SpecError, match=r"no option 'calliper'\. Did you mean 'caliper'"):
         lw.MatchSpec.from_dict({"calliper": {}})

@@ -153,6 +153,13 @@ class MatchSpec:
     def _reference_options(self) -> bool:
         return bool(self.reference_where or self.difficulty_ratio or self.difficulty_at_least)
 
+    def __str__(self) -> str:
+        """Say the method, and what is not as usual."""
+        usual = {entry.name: entry.default for entry in fields(self)}
+        plain = {name: value for name, value in self.to_dict().items() if getattr(self, name) != usual[name]}
+        plain.pop("method", None)
+        return ", ".join([self.method, *(f"{name} = {value}" for name, value in plain.items())])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON and TOML can hold."""
         plain = asdict(self)
