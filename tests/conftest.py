@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 import likewise as lw
 from likewise.cli.demo import make_demo
 from likewise.cli.progress import Quiet
 from likewise.plugins import Pictures, to_pictures
 from likewise.world.scene import draw, see
+
+# A busy machine is slow, which is no failure; and CI looks at the same examples each time.
+settings.register_profile("likewise", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("likewise")
 
 
 @dataclass(frozen=True)
