@@ -172,7 +172,17 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_where_it_was(finished, audit
     assert kills >= 2
     subprocess.run(command, check=True, capture_output=True)
     assert digest_of(audit / "report.html") == digest_of(finished / "report.html")
-    assert not list(audit.glob(".*.tmp"))
+    assert not list(audit.rglob(".*.tmp"))
+
+
+def test_what_a_killed_run_left_half_written_never_gets_into_an_artefact(finished, audit, capsys):
+    for stage in ("read", "counterfactual"):
+        assert run(capsys, stage, audit, "--quiet")[0] == 0
+    (pictures,) = (audit / ".work").glob("*-pictures")
+    (pictures / ".w0000-2@+0.png.7.tmp").write_bytes(b"half a picture")
+    (audit / "counterfactuals.json").unlink()
+    assert run(capsys, "counterfactual", audit, "--quiet")[0] == 0
+    assert digest_of(audit / "counterfactuals") == digest_of(finished / "counterfactuals")
 
 
 def test_two_runs_on_one_folder(done, capsys):
