@@ -4,7 +4,7 @@
   the same images, which pushes the score down; the jackknife takes off the first-order bias.
 - FID falls with 1 / n as n grows, so groups of different size cannot be compared. It is computed at several sizes and
   carried on along a straight line in 1 / n to 1 / n = 0 (Chong and Forsyth 2020).
-- KID is an unbiased estimate as it is: the U-statistic of the squared MMD under the kernel (x'y / d + 1)^3.
+- KID needs no correction: it is the U-statistic of the squared MMD under the kernel (x'y / d + 1)^3.
 """
 
 from __future__ import annotations
