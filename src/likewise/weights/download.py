@@ -14,7 +14,7 @@ from likewise.weights.index import Link
 from likewise.weights.net import Net, plain
 from likewise.weights.voice import Counter, Voice
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # a connection that breaks loses at most this much
 _MOST = 8 << 30  # bytes; no package index takes larger files
 
 

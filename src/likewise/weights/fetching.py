@@ -27,6 +27,8 @@ def fetch(
     """
     weights, voice = _known(names), progress or Silent()
     require(weights, allow)
+    if source:
+        _check_source(source, weights)
     made: dict[str, Entry] = {}
     for archive in dict.fromkeys(weight.archive for weight in weights):  # an archive with two weights comes over once
         together = [weight for weight in weights if weight.archive == archive]
@@ -53,7 +55,6 @@ def _fetch_archive(weights: list[Weight], voice: Voice, source: Path | None) -> 
     if missing:
         with scratch(missing[0].archive) as folder:
             archive = source or _bring(missing[0], folder, voice)
-            _check_kind(archive, missing[0])
             for weight in missing:
                 made[weight.name] = _convert(weight, archive, folder, voice)
             _forget(missing[0])
@@ -93,9 +94,13 @@ def _forget(weight: Weight) -> None:
     _part(weight).unlink(missing_ok=True)
 
 
-def _check_kind(archive: Path, weight: Weight) -> None:
-    if not archive.is_file():
-        raise WeightsError(f"there is an archive at {archive}", got="none", fix=f"It is called {weight.archive}.")
+def _check_source(source: Path, weights: list[Weight]) -> None:
+    archives = sorted({weight.archive for weight in weights})
+    if len(archives) > 1:
+        fix = "Give them one after the other."
+        raise WeightsError("weights from a file lie in one archive", got=some(archives), fix=fix)
+    if not source.is_file():
+        raise WeightsError(f"there is an archive at {source}", got="none", fix=f"It is called {archives[0]}.")
 
 
 def _convert(weight: Weight, archive: Path, folder: Path, voice: Voice) -> Entry:
@@ -109,5 +114,5 @@ def _convert(weight: Weight, archive: Path, folder: Path, voice: Voice) -> Entry
     made = members / f"made-{weight.form}"
     weight.convert(taken, made)
     held = keep(weight, made)
-    voice.say(f"{weight.name}: {held.size / 1e6:.1f} MB, {weight.notice}")
+    voice.say(f"{weight.name}: {held.size / 1e6:.1f} MB")
     return held
