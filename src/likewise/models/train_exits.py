@@ -44,7 +44,7 @@ class Lesson:
     seed: int = 0
 
 
-LESSONS = {64: Lesson(2400), 128: Lesson(1400), 256: Lesson(500)}
+LESSONS = {64: Lesson(700), 128: Lesson(450), 256: Lesson(120)}
 """The small exits are cheap to train and have the most to learn."""
 
 
@@ -136,7 +136,7 @@ def main(target: Path, *, weights: str, images: int) -> None:
     torch.set_num_threads(1)
     generator = MobileStyleGAN(weights)
     network = generator.network
-    w, fresh = latents(generator, images, seed=1), latents(generator, 64, seed=2)
+    w, fresh = latents(generator, images, seed=1), latents(generator, 32, seed=2)
     goals, unseen = shown(generator, w, max(EXITS)), shown(generator, fresh, max(EXITS))
     tensors: dict[str, Tensor] = {}
     for size in EXITS:
@@ -156,6 +156,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", type=Path)
     parser.add_argument("--weights", default="mobilestylegan-ffhq")
-    parser.add_argument("--images", type=int, default=800)
+    parser.add_argument("--images", type=int, default=256)
     given = parser.parse_args()
     main(given.target, weights=given.weights, images=given.images)
