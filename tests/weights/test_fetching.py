@@ -238,10 +238,17 @@ def test_a_page_that_is_no_index_is_refused(index, monkeypatch):
 
 
 def test_a_converter_that_fails_leaves_nothing(index, monkeypatch):
-    known(monkeypatch, converter="likewise.weights.convert.nowhere:convert")
-    with pytest.raises(ModuleNotFoundError):
+    known(monkeypatch, converter="failing_converter:convert")
+    with pytest.raises(WeightsError, match="this file has another layout"):
         fetch(["tiny"])
     assert_nothing_kept()
+
+
+def test_a_library_that_is_not_installed_is_named_before_the_download(index, monkeypatch):
+    known(monkeypatch, converter="no_such_library.reader:convert")
+    with pytest.raises(WeightsError, match="with the library no_such_library"):
+        fetch(["tiny"])
+    assert index.asked == []
 
 
 @pytest.mark.parametrize("hashes", [True, False])
@@ -253,6 +260,13 @@ def test_a_broken_download_is_gone_on_with_where_it_can_be_checked(index, hashes
     index.stop_after = None
     assert fetch(["tiny"])[0].path.read_bytes() == CONTENT
     assert index.fetched() == ["", "bytes=983040-" if hashes else ""]  # whole blocks of 64 KiB were kept
+
+
+def test_a_connection_that_keeps_breaking_is_gone_on_with(index, monkeypatch):
+    point_pip(monkeypatch, index.url, RETRIES="5")
+    index.stop_after = 1_000_000
+    assert fetch(["tiny"])[0].path.read_bytes() == CONTENT
+    assert len(index.fetched()) == 4
 
 
 def test_a_server_without_ranges_starts_again(index):

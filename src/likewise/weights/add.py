@@ -48,7 +48,7 @@ def add_file(path: Path, *, name: str, licence: str = "", terms: str = "open", f
     with locked(name), scratch(name) as folder:
         _check_free(name, force)
         made = folder / f"made-{weight.form}"
-        weight.convert({path.name: path}, made)
+        weight.load_converter()({path.name: path}, made)
         return Added(keep(weight, made, found=finding.summary), finding)
 
 

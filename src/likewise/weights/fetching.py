@@ -9,7 +9,7 @@ from likewise.errors import ArchiveError, ChecksumError, WeightsError, nearest, 
 from likewise.weights.archive import extract
 from likewise.weights.cache import Entry, entry, home, keep, locked, scratch
 from likewise.weights.catalogue import CATALOGUE
-from likewise.weights.record import Weight
+from likewise.weights.record import Converter, Weight
 from likewise.weights.terms import require
 from likewise.weights.voice import Silent, Voice
 
@@ -52,11 +52,12 @@ def _fetch_archive(weights: list[Weight], voice: Voice, source: Path | None) -> 
     for name in made:
         voice.say(f"{name}: is there already")
     missing = [weight for weight in weights if weight.name not in made]
+    converters = {weight.name: weight.load_converter() for weight in missing}
     if missing:
         with scratch(missing[0].archive) as folder:
             archive = source or _bring(missing[0], folder, voice)
             for weight in missing:
-                made[weight.name] = _convert(weight, archive, folder, voice)
+                made[weight.name] = _convert(weight, converters[weight.name], archive, folder, voice)
             _forget(missing[0])
     return made
 
@@ -103,7 +104,7 @@ def _check_source(source: Path, weights: list[Weight]) -> None:
         raise WeightsError(f"there is an archive at {source}", got="none", fix=f"It is called {archives[0]}.")
 
 
-def _convert(weight: Weight, archive: Path, folder: Path, voice: Voice) -> Entry:
+def _convert(weight: Weight, converter: Converter, archive: Path, folder: Path, voice: Voice) -> Entry:
     members = folder / weight.name
     members.mkdir()
     try:
@@ -112,7 +113,7 @@ def _convert(weight: Weight, archive: Path, folder: Path, voice: Voice) -> Entry
         _forget(weight)  # a bad download is not gone on with
         raise
     made = members / f"made-{weight.form}"
-    weight.convert(taken, made)
+    converter(taken, made)
     held = keep(weight, made)
     voice.say(f"{weight.name}: {held.size / 1e6:.1f} MB")
     return held
