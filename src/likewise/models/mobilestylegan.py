@@ -209,7 +209,7 @@ class Exit(nn.Module):
 class MobileStyleGAN(TorchGenerator):
     """The embedded generator of the slot."""
 
-    rows, dim, resolution = ROWS, DIM, RESOLUTION
+    rows, dim, z_dim, resolution = ROWS, DIM, DIM, RESOLUTION
     sizes = (RESOLUTION,)
 
     def __init__(self, weights: str = "mobilestylegan-ffhq", device: str = "cpu") -> None:

@@ -40,7 +40,8 @@ class Lesson:
 
     steps: int
     batch: int = 4
-    rate: float = 2e-3
+    rate: float = 3e-3
+    """The step relative to a tensor's own size: the weights of this network span orders of magnitude."""
     seed: int = 0
 
 
@@ -104,10 +105,12 @@ def _coarse(kernel: Tensor, finer: int) -> Tensor:
 def train(network: Network, leave: Exit, w: Tensor, goals: Tensor, lesson: Lesson) -> Iterator[float]:
     """Train one exit by mean squared error; yields the loss of each step."""
     rng = np.random.default_rng(lesson.seed)
-    adam = torch.optim.Adam(leave.parameters(), lr=lesson.rate, betas=(0.9, 0.99))
+    groups = [{"params": [p], "size": max(p.detach().square().mean().sqrt().item(), 1e-3)} for p in leave.parameters()]
+    adam = torch.optim.Adam(groups, betas=(0.9, 0.99))
     for step in range(lesson.steps):
         warm, cold = min(1.0, (step + 1) / 50), (1 + math.cos(math.pi * step / lesson.steps)) / 2
-        adam.param_groups[0]["lr"] = lesson.rate * warm * cold
+        for group in adam.param_groups:
+            group["lr"] = lesson.rate * warm * cold * group["size"]
         rows = torch.from_numpy(rng.choice(len(w), lesson.batch, replace=False))
         with torch.no_grad():
             x = network.features(w[rows], leave.layers_below)
@@ -138,13 +141,19 @@ def main(target: Path, *, weights: str, images: int) -> None:
     network = generator.network
     w, fresh = latents(generator, images, seed=1), latents(generator, 32, seed=2)
     goals, unseen = shown(generator, w, max(EXITS)), shown(generator, fresh, max(EXITS))
+    distil(network, target, (w, goals), (fresh, unseen))
+
+
+def distil(network: Network, target: Path, seen: tuple[Tensor, Tensor], new: tuple[Tensor, Tensor]) -> None:
+    """Train every exit on latents and images that are seen, judge it on new ones, and write it to the file."""
+    (w, goals), (fresh, unseen) = seen, new
     tensors: dict[str, Tensor] = {}
     for size in EXITS:
         leave = untrained(network, size)
         small, small_unseen = (F.adaptive_avg_pool2d(goal.float(), size).half() for goal in (goals, unseen))
         before = psnr(network, leave, fresh, small_unseen)
         for step, loss in enumerate(train(network, leave, w, small, LESSONS[size])):
-            if step % 100 == 0:
+            if step % 50 == 0:
                 print(f"{size} px, step {step}: mean squared error {loss:.5f}", flush=True)  # noqa: T201
         after = psnr(network, leave, fresh, small_unseen)
         print(f"{size} px: {before:.2f} dB before, {after:.2f} dB after, on latents not seen", flush=True)  # noqa: T201

@@ -138,6 +138,16 @@ def _filled(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
     return flat.reshape(shape, order="F" if order == "F" else "C")
 
 
+def _from_buffer(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Array:
+    """Fill an array of protocol 5; newer numpy keeps one of swapped axes as it lies in memory, and names the swap."""
+    made = _filled(data, dtype, shape, order)
+    if axes is None:
+        return made
+    if sorted(_shape(axes)) != list(range(made.ndim)):
+        raise UnsafeFileError("axes are swapped, none left out", got=repr(axes)[:80])
+    return made.transpose(axes)
+
+
 def _dtype(kind: Any, *_: Any) -> Dtype:
     name = str(kind).lstrip("<>|=")
     if name not in _KINDS:
@@ -213,7 +223,7 @@ TENSORS = ("torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2")
 BUILDERS: dict[str, Callable[..., Any]] = {
     **{f"numpy.{core}.multiarray._reconstruct": _reconstruct for core in ("core", "_core")},
     **{f"numpy.{core}.multiarray.scalar": _scalar for core in ("core", "_core")},
-    **{f"numpy.{core}.numeric._frombuffer": _filled for core in ("core", "_core")},
+    **{f"numpy.{core}.numeric._frombuffer": _from_buffer for core in ("core", "_core")},
     "numpy.dtype": _dtype,
     "_codecs.encode": _encode,
     **dict.fromkeys(TENSORS, tensor),
