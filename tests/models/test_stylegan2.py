@@ -14,6 +14,8 @@ from safetensors.numpy import load_file, save_file
 from likewise.errors import LikewiseError, SpecError, UnsafeFileError, VectorError, WeightsError
 from likewise.models.differentiable import DifferentiableGenerator, differentiable
 from likewise.models.stylegan2 import StyleGAN2
+from likewise.plugins import create
+from likewise.weights.add import add_file
 from likewise.weights.convert import stylegan2_nvidia, stylegan2_rosinality, stylegan2_safetensors, stylegan2_tensorflow
 from likewise.weights.convert.stylegan2 import Config
 from numpy_stylegan2 import drawn, mapped
@@ -86,6 +88,21 @@ def test_a_checkpoint_is_recognised_by_its_content_alone(tmp_path, kind):
     for name, content in {"text": b"hello", "plain": pickle.dumps({"a": 1}), "nothing": b""}.items():
         (tmp_path / name).write_bytes(content)
         assert READERS[kind].recognise(tmp_path / name) is None
+
+
+@pytest.mark.parametrize("kind", sorted(READERS))
+def test_weights_add_takes_a_checkpoint_in(tmp_path, kind, monkeypatch):
+    monkeypatch.setenv("LIKEWISE_HOME", str(tmp_path / "home"))
+    tensors = raw(SHAPES["skip"], 0)
+    MAKERS[kind](tmp_path / "given", SHAPES["skip"], tensors)
+    added = add_file(tmp_path / "given", name="mine", licence="CC-BY")
+    assert added.finding.summary.startswith("StyleGAN2 generator")
+    generator = create("generator", "stylegan2", {"weights": "mine"})
+    assert generator.licence == "CC-BY"
+    w = np.random.default_rng(1).normal(size=(6, 16))
+    np.testing.assert_allclose(
+        generator.draw(torch.tensor(w[None], dtype=torch.float32))[0], drawn(SHAPES["skip"], tensors, w), atol=2e-4
+    )
 
 
 def test_a_file_of_our_own_form_is_checked_and_taken(kept, tmp_path):

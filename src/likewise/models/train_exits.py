@@ -40,12 +40,12 @@ class Lesson:
 
     steps: int
     batch: int = 4
-    rate: float = 3e-3
+    rate: float = 1e-3
     """The step relative to a tensor's own size: the weights of this network span orders of magnitude."""
     seed: int = 0
 
 
-LESSONS = {64: Lesson(700), 128: Lesson(450), 256: Lesson(120)}
+LESSONS = {64: Lesson(160), 128: Lesson(120), 256: Lesson(24)}
 """The small exits are cheap to train and have the most to learn."""
 
 
@@ -108,7 +108,7 @@ def train(network: Network, leave: Exit, w: Tensor, goals: Tensor, lesson: Lesso
     groups = [{"params": [p], "size": max(p.detach().square().mean().sqrt().item(), 1e-3)} for p in leave.parameters()]
     adam = torch.optim.Adam(groups, betas=(0.9, 0.99))
     for step in range(lesson.steps):
-        warm, cold = min(1.0, (step + 1) / 50), (1 + math.cos(math.pi * step / lesson.steps)) / 2
+        warm, cold = min(1.0, (step + 1) / 10), (1 + math.cos(math.pi * step / lesson.steps)) / 2
         for group in adam.param_groups:
             group["lr"] = lesson.rate * warm * cold * group["size"]
         rows = torch.from_numpy(rng.choice(len(w), lesson.batch, replace=False))
@@ -153,7 +153,7 @@ def distil(network: Network, target: Path, seen: tuple[Tensor, Tensor], new: tup
         small, small_unseen = (F.adaptive_avg_pool2d(goal.float(), size).half() for goal in (goals, unseen))
         before = psnr(network, leave, fresh, small_unseen)
         for step, loss in enumerate(train(network, leave, w, small, LESSONS[size])):
-            if step % 50 == 0:
+            if step % 20 == 0:
                 print(f"{size} px, step {step}: mean squared error {loss:.5f}", flush=True)  # noqa: T201
         after = psnr(network, leave, fresh, small_unseen)
         print(f"{size} px: {before:.2f} dB before, {after:.2f} dB after, on latents not seen", flush=True)  # noqa: T201

@@ -18,13 +18,19 @@ from likewise.weights.cache import Entry, entry, keep, locked, scratch
 from likewise.weights.catalogue import CATALOGUE
 from likewise.weights.convert.onnx_file import recognise as _onnx
 from likewise.weights.convert.safetensors_file import recognise as _safetensors
+from likewise.weights.convert.stylegan2_nvidia import recognise as _stylegan2_nvidia
+from likewise.weights.convert.stylegan2_rosinality import recognise as _stylegan2_rosinality
+from likewise.weights.convert.stylegan2_safetensors import recognise as _stylegan2_own
+from likewise.weights.convert.stylegan2_tensorflow import recognise as _stylegan2_tensorflow
 from likewise.weights.convert.unknown_file import keys_of
 from likewise.weights.finding import Finding
 from likewise.weights.record import Terms, Weight
 from likewise.weights.terms import RESTRICTED
 
 Recogniser = Callable[[Path], Finding | None]
-RECOGNISERS: list[Recogniser] = [_safetensors, _onnx]
+RECOGNISERS: list[Recogniser] = [
+    _stylegan2_own, _safetensors, _onnx, _stylegan2_rosinality, _stylegan2_nvidia, _stylegan2_tensorflow,
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

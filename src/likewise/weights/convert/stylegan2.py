@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import save_file
 
 from likewise.errors import WeightsError, nearest, some
 from likewise.weights.finding import Finding
@@ -121,6 +120,8 @@ def _modulated(name: str, below: int, here: int, kernel: int, config: Config) ->
 
 def save(config: Config, tensors: Mapping[str, Array], target: Path) -> None:
     """Write a generator; names and shapes must be exactly those of its config."""
+    from safetensors.numpy import save_file  # noqa: PLC0415  # recognising files needs no extra, converting them does
+
     wanted = shapes(config)
     missing, unknown = sorted(set(wanted) - set(tensors)), sorted(set(tensors) - set(wanted))
     if missing or unknown:

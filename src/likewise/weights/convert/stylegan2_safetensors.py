@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from likewise.errors import WeightsError
 from likewise.weights.convert.stylegan2 import NETWORK, Array, Config, finding, save
 from likewise.weights.finding import Finding
@@ -24,12 +22,18 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     config = _config(path)
     if config is None:
         raise WeightsError(f"{path.name} is a safetensors file of {NETWORK!r}", got="another kind of file")
+    from safetensors import safe_open  # noqa: PLC0415
+
     with safe_open(str(path), framework="numpy") as file:
         tensors: dict[str, Array] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     save(config, tensors, target)
 
 
 def _config(path: Path) -> Config | None:
+    try:
+        from safetensors import SafetensorError, safe_open  # noqa: PLC0415
+    except ImportError:  # without the extra `torch` there is nobody who could draw it
+        return None
     try:
         with safe_open(str(path), framework="numpy") as file:
             metadata = file.metadata() or {}
