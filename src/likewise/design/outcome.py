@@ -37,6 +37,7 @@ class Search:
     focal: Side
     reference: Side
     used: Mask
+    note: str = ""
 
     @classmethod
     def nothing(cls, offered: Offer) -> Search:
@@ -49,7 +50,16 @@ class Search:
         return cls([], sides[0], sides[1], np.zeros(1, dtype=bool))
 
     @classmethod
-    def of(cls, taken: list[Taken], own: Codes, other: Codes, used: Mask, partners: Partners, flipped: bool) -> Search:
+    def of(
+        cls,
+        taken: list[Taken],
+        own: Codes,
+        other: Codes,
+        used: Mask,
+        partners: Partners,
+        flipped: bool,
+        note: str = "",
+    ) -> Search:
         """Put a search's own terms (rows, columns) into those of the contrast."""
         sides = []
         rows, columns = [row for _, row, _ in taken], [column for _, _, column in taken]
@@ -58,8 +68,8 @@ class Search:
             matched[at] = True
             sides.append(Side(codes, matched, partners.stages, had))
         if flipped:
-            return cls([(distance, column, row) for distance, row, column in taken], sides[1], sides[0], used)
-        return cls(taken, sides[0], sides[1], used)
+            return cls([(distance, column, row) for distance, row, column in taken], sides[1], sides[0], used, note)
+        return cls(taken, sides[0], sides[1], used, note)
 
 
 def outcome(
@@ -85,7 +95,7 @@ def outcome(
         ledger=proof,
         dropped=_dropped(search, offered, contrast, spec),
         offered=offered.offered,
-        note=". ".join(part for part in (_shortfall(frame, spec), scored.note if scored else "") if part),
+        note=". ".join(part for part in (_shortfall(frame, spec), scored.note if scored else "", search.note) if part),
     )
 
 

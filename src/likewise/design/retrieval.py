@@ -87,22 +87,10 @@ def _neighbours(images: list[str], distance: Vectors | Limited, asked: Index, mo
     scan = Scan(_euclid(vectors, queries, images), rules)
     everyone = np.arange(len(images), dtype=np.intp)
     return [
-        nearest_exactly(scan, row, everyone, most)
+        scan.nearest_exactly(row, everyone, most)
         for run in np.array_split(np.arange(len(asked)), max(1, len(asked) // 256))
         for row in run.tolist()
     ]
-
-
-def nearest_exactly(scan: Scan, row: int, columns: Index, most: int) -> Index:
-    """Return the ``most`` nearest columns of a row in order of distance, then key."""
-    length = most + 8
-    while True:
-        found = scan.nearest(np.array([row]), columns, length)[0]
-        distances = scan.metric.exact(row, found.columns)
-        order = np.lexsort((found.columns, distances))[:most]
-        if found.rest == np.inf or (len(order) == most and distances[order[-1]] < found.rest):
-            return found.columns[order]
-        length *= 2
 
 
 @dataclass(frozen=True)
