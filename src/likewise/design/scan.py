@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -106,7 +106,7 @@ class Scan:
 
     def _first_lists(self, most: int, progress: Progress) -> Iterator[list[Nearest]]:
         if self._away:
-            for result in spread(self, ListBlock(self, most), progress):
+            for result in self._spread(ListBlock(self, most), progress):
                 yield _unpacked(result)
             return
         self._keep_table()
@@ -197,11 +197,40 @@ class Scan:
 
     def _kept_pairs(self, most: float) -> Iterator[tuple[int, tuple[Index, Index]]]:
         if self._away:
-            for result in spread(self, RuleBlock(self, most), Silent()):
+            for result in self._spread(RuleBlock(self, most), Silent()):
                 yield int(result["count"]), (result["row"], result["column"])
             return
         for run, (at_row, at_column) in self._threaded_runs(lambda run: np.nonzero(self.masked(run, self.everyone))):
             yield len(at_row), (run[at_row], at_column)
+
+    def _spread(self, block: ListBlock | RuleBlock, progress: Progress) -> Iterator[Result]:
+        """Do blocks on the engine, and note what they noted about partners."""
+        assert self.engine is not None
+        for run, result in spread(self.engine, block, self.metric.shape[0], self.rows_at_once(), progress):
+            self.row_ok[:, run] |= result["row_ok"]
+            self.column_ok |= result["column_ok"]
+            yield result
+
+    def list_block(self, rows: Index, most: int) -> Result:
+        """Return the first lists of some rows, one after another, and what was noted; nothing changes here."""
+        alone = replace(self, engine=None)
+        lists = alone.nearest(rows, self.everyone, most, first=True)
+        return {
+            "length": np.array([len(entry.columns) for entry in lists]),
+            "columns": np.concatenate([entry.columns for entry in lists]),
+            "values": np.concatenate([entry.values for entry in lists]),
+            "rest": np.array([entry.rest for entry in lists]),
+            "row_ok": alone.row_ok[:, rows],
+            "column_ok": alone.column_ok,
+        }
+
+    def rule_block(self, rows: Index, most: float) -> Result:
+        """Return the pairs of some rows that keep all rules, unless they are too many, and what was noted."""
+        alone = replace(self, engine=None)
+        at_row, at_column = np.nonzero(alone.masked(rows, self.everyone))
+        few = slice(None) if len(at_row) <= most else slice(0)
+        pairs = {"count": np.array(len(at_row)), "row": rows[at_row[few]], "column": at_column[few]}
+        return {**pairs, "row_ok": alone.row_ok[:, rows], "column_ok": alone.column_ok}
 
     def masked(self, rows: Index, columns: Index) -> Mask:
         """Return which pairs keep all rules, and note who has a partner after each."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -20,60 +20,52 @@ from likewise.design.points import Index
 from likewise.engine import Engine, Progress, Result
 from likewise.tables import Vectors
 
-if TYPE_CHECKING:
-    from likewise.design.scan import Scan
-
 LARGE = 2**37  # multiplications from which sending them away is worth the way
+
+
+class Searching(Protocol):
+    """A search that can do its blocks by themselves."""
+
+    def list_block(self, rows: Index, most: int) -> Result:
+        """Make the first lists of some rows."""
+
+    def rule_block(self, rows: Index, most: float) -> Result:
+        """List the pairs of some rows that keep all rules, unless there are too many."""
 
 
 @dataclass(frozen=True)
 class ListBlock:
-    """Make the first lists of some rows."""
+    """The work of one chunk of rows: their first lists."""
 
-    scan: Scan
+    search: Searching
     most: int
 
     def __call__(self, items: list[str]) -> Result:
-        """Return the lists, one after another, and what was noted about partners."""
-        scan, rows = replace(self.scan, engine=None), _rows(items)
+        """Do it with one BLAS thread, as everywhere."""
         with threadpool_limits(1, user_api="blas"):
-            lists = scan.nearest(rows, scan.everyone, self.most, first=True)
-        return {
-            "length": np.array([len(entry.columns) for entry in lists]),
-            "columns": np.concatenate([entry.columns for entry in lists]),
-            "values": np.concatenate([entry.values for entry in lists]),
-            "rest": np.array([entry.rest for entry in lists]),
-            **_noted(scan, rows),
-        }
+            return self.search.list_block(_rows(items), self.most)
 
 
 @dataclass(frozen=True)
 class RuleBlock:
-    """List the pairs of some rows that keep all rules, unless there are too many."""
+    """The work of one chunk of rows: their pairs that keep all rules."""
 
-    scan: Scan
+    search: Searching
     most: float
 
     def __call__(self, items: list[str]) -> Result:
-        """Return the pairs (rows and columns), how many there are, and what was noted about partners."""
-        scan, rows = replace(self.scan, engine=None), _rows(items)
+        """Do it with one BLAS thread, as everywhere."""
         with threadpool_limits(1, user_api="blas"):
-            at_row, at_column = np.nonzero(scan.masked(rows, scan.everyone))
-        few = slice(None) if len(at_row) <= self.most else slice(0)
-        count = np.array(len(at_row))
-        return {"count": count, "row": rows[at_row[few]], "column": at_column[few], **_noted(scan, rows)}
+            return self.search.rule_block(_rows(items), self.most)
 
 
-def spread(scan: Scan, block: ListBlock | RuleBlock, progress: Progress) -> Iterator[Result]:
-    """Do the blocks on the scan's engine, in order, and note what they noted."""
-    assert scan.engine is not None
-    size = scan.rows_at_once()
-    rows = [str(row) for row in range(scan.metric.shape[0])]
-    for start, result in enumerate(replace(scan.engine, chunk=size).map(block, rows, progress=progress)):
-        run = slice(start * size, start * size + result["row_ok"].shape[1])
-        scan.row_ok[:, run] |= result["row_ok"]
-        scan.column_ok |= result["column_ok"]
-        yield result
+def spread(
+    engine: Engine, block: ListBlock | RuleBlock, count: int, size: int, progress: Progress
+) -> Iterator[tuple[slice, Result]]:
+    """Do the blocks of so many rows on an engine; yield which rows they were and what came of them, in order."""
+    results = replace(engine, chunk=size).map(block, [str(row) for row in range(count)], progress=progress)
+    for start, result in zip(range(0, count, size), results, strict=True):
+        yield slice(start, start + size), result
 
 
 @contextmanager
@@ -95,7 +87,3 @@ def _mapped(vectors: Vectors | None, path: Path) -> Vectors | None:
 
 def _rows(items: list[str]) -> Index:
     return np.array([int(item) for item in items], dtype=np.intp)
-
-
-def _noted(scan: Scan, rows: Index) -> Result:
-    return {"row_ok": scan.row_ok[:, rows], "column_ok": scan.column_ok}
