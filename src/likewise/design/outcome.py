@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,17 +126,21 @@ def _dropped(search: Search, offered: Offer, contrast: Contrast, spec: MatchSpec
     full = spec.max_pairs is not None and len(search.taken) >= spec.max_pairs
     left = "partners used up" if spec.difficulty_ratio is None else "partners used up or not equally difficult"
     for name, side in ((str(contrast.focal), search.focal), (str(contrast.reference), search.reference)):
-        reasons: Counter[str] = Counter()
-        for index in np.flatnonzero(~side.matched).tolist():
-            alone = np.flatnonzero(~side.partners[:, index])
-            if search.used[side.codes[index]]:
-                reasons["identity already matched"] += 1
-            elif len(alone):
-                reasons[f"no partner keeps: {side.stages[alone[0]]}"] += 1
-            else:
-                reasons["beyond max_pairs" if full else left] += 1
-        rows += [(name, reason, count) for reason, count in sorted(reasons.items())]
+        reasons = _reasons(side, search.used, "beyond max_pairs" if full else left)
+        rows += [(name, reason, count) for reason, count in sorted(reasons.items()) if count]
     return pd.DataFrame(rows, columns=["side", "reason", "images"])
+
+
+def _reasons(side: Side, used: Mask, left: str) -> dict[str, int]:
+    """Count why images were left out: a used identity first, then the first rule that nobody was left to keep with."""
+    out = np.flatnonzero(~side.matched)
+    again = used[side.codes[out]]
+    open_ = ~again
+    counts = {"identity already matched": int(again.sum())}
+    for stage, had in zip(side.stages, side.partners[:, out], strict=True):
+        counts[f"no partner keeps: {stage}"] = int((open_ & ~had).sum())
+        open_ &= had
+    return {**counts, left: int(open_.sum())}
 
 
 def _shortfall(frame: pd.DataFrame, spec: MatchSpec) -> str:
