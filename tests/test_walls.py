@@ -39,6 +39,7 @@ ONLY_IN = {
     "scipy": {"design", "analyse"},
     "sklearn": {"design", "analyse"},
     "statsmodels": {"analyse"},
+    "faiss": {"design"},
 }
 
 

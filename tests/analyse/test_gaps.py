@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 
@@ -73,3 +74,55 @@ def test_matching_takes_off_what_eyeglasses_add():
     )
     assert crude == pytest.approx(0.074, abs=0.012) and matched == pytest.approx(0.05, abs=0.015)
     assert np.abs(adjusted - matched) < 1e-9  # the pairs agree in eyeglasses: there is nothing left to adjust
+
+
+def star(seed: int, sets: int = 60, gap: float = 0.3) -> tuple[lw.Ratings, lw.Pairs, lw.Faces, lw.Pairs]:
+    """One focal person with one to three references a set; sets that answer high have more references."""
+    rng = np.random.default_rng(seed)
+    rows, trials, pairs, answers = [], [], [], []
+    for number in range(sets):
+        level = rng.normal()
+        for place in range(2 + (level > -0.5) + (level > 0.5)):
+            who, side = f"s{number}-{place}", "female" if place == 0 else "male"
+            rows += [(f"{who}-{k}", who, side) for k in (0, 1)]
+            trials.append((f"t{who}", f"{who}-0", f"{who}-1"))
+            answers.append((f"t{who}", level + gap * (place == 0) + 0.5 * rng.normal()))
+            if place:
+                pairs.append((f"p{number}-{place}", f"s{number}-0-0", f"{who}-0", f"s{number}"))
+    frame = pd.DataFrame(answers, columns=["unit", "value"]).assign(rater="model", question="distance")
+    return (
+        lw.Ratings(frame),
+        lw.Pairs(pd.DataFrame(trials, columns=["pair", "a", "b"])),
+        lw.Faces(pd.DataFrame(rows, columns=["image", "identity", "perceived_gender"])),
+        lw.Pairs(pd.DataFrame(pairs, columns=["pair", "a", "b", "set"])),
+    )
+
+
+FEMALE = lw.Contrast("perceived_gender", focal="female", reference="male")
+
+
+def test_references_of_a_set_count_as_one_together():
+    ratings, trials, faces, pairs = star(1)
+    found = lw.gaps(ratings, trials, faces, FEMALE, pairs=pairs)
+    value = ratings.frame.set_index(ratings.frame["unit"].str.removeprefix("t") + "-0")["value"]
+    frame = pairs.frame.assign(other=value.loc[pairs.frame["b"]].to_numpy())
+    means = frame.groupby("a")["other"].mean()
+    row = only(found, stat="gap", sample="matched")
+    assert row["estimate"] == pytest.approx((value.loc[means.index] - means).mean())
+    assert row["clusters"] == 60
+
+
+@pytest.mark.slow
+def test_the_gap_of_sets_covers_the_truth():
+    """Sets of unequal size that go with the answer: every image counting once would miss the truth by far."""
+    hits, estimates, plain = 0, [], []
+    for seed in range(300):
+        ratings, trials, faces, pairs = star(seed)
+        row = only(lw.gaps(ratings, trials, faces, FEMALE, pairs=pairs), stat="gap", sample="matched")
+        hits += row["low"] <= 0.3 <= row["high"]
+        estimates.append(row["estimate"])
+        value, focal = ratings.frame["value"], ratings.frame["unit"].str.endswith("-0")
+        plain.append(value[focal].mean() - value[~focal].mean())
+    assert 0.92 <= hits / 300 <= 0.98
+    assert abs(np.mean(estimates) - 0.3) < 0.02
+    assert abs(np.mean(plain) - 0.3) > 0.15

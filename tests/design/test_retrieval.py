@@ -3,10 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial import cKDTree
 
 import likewise as lw
 from invariants import check_estimates
 from likewise.design.retrieval import Limited, retrieval
+from likewise.design.sample import Sample, skewed_interval
 from likewise.errors import SpecError
 
 
@@ -55,6 +57,37 @@ def test_intervals_cover_what_all_queries_would_say():
         for name in covered:
             covered[name] += found.loc[name, "low"] <= truth[name] <= found.loc[name, "high"]
     assert all(0.91 <= count / 200 <= 1.0 for count in covered.values()), covered
+
+
+def tail(seed: int, people: int = 400, each: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """The errors of the three nearest when the covariate is normal: few images at the edge have large ones."""
+    rng = np.random.default_rng(seed)
+    yaw = rng.normal(size=people * each)
+    points = np.c_[yaw, 0.1 * rng.normal(size=len(yaw))]
+    nearest = cKDTree(points).query(points, 4)[1][:, 1:]
+    return np.abs(yaw[nearest] - yaw[:, None]).mean(axis=1), np.repeat(np.arange(people), each)
+
+
+@pytest.mark.parametrize(("queries", "least"), [(120, 0.88), (400, 0.93)])
+def test_intervals_allow_for_the_long_tail_of_errors(queries: int, least: float):
+    """Hall's interval covers more than Student's t, at the level with many queries, and says when there are few."""
+    hits = {"t": 0, "hall": 0, "said": 0}
+    for world in range(6):
+        errors, people = tail(world)
+        for draw in range(150):
+            at = np.random.default_rng([world, draw]).choice(len(errors), queries, replace=False)
+            sample = Sample(errors[at], people[at], np.ones(queries))
+            for name, (low, high, method) in (("t", sample.interval(0.95)), ("hall", skewed_interval(sample, 0.95))):
+                hits[name] += low <= errors.mean() <= high
+                hits["said"] += "too few" in method
+    assert hits["hall"] / 900 >= least
+    assert hits["hall"] > hits["t"]
+    assert hits["said"] > 450
+
+
+def test_without_skewness_the_interval_is_students():
+    sample = Sample(np.tile([-1.0, 1.0, 2.0, -2.0], 20), np.arange(80), np.ones(80))
+    assert skewed_interval(sample, 0.95) == sample.interval(0.95)
 
 
 def test_nonsense_is_refused(world):

@@ -5,10 +5,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 import likewise as lw
 from likewise.design import match as matching
+from likewise.design import rounds, scoreline
 from likewise.design.propensity import overlap, propensity, score_weights
+from likewise.design.rounds import together
+from likewise.design.scoreline import Scoreline
 from likewise.errors import SpecError
 from matching_problems import CONTRAST, Problem, problems
 
@@ -50,6 +54,56 @@ def test_the_fast_way_is_the_general_search_on_one_number(
     slow = general(problem.faces, None, CONTRAST, spec, scores=scores)
     assert fast == slow
     assert fast.dropped.equals(slow.dropped)
+
+
+def one_by_one(line: Scoreline, order) -> list:
+    """Everybody by union-find or by the heap, nobody in whole arrays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scoreline, "closest", lambda rows, columns, limit, used: (together([]), rows, columns))
+        patch.setattr(scoreline, "in_turn", lambda rows, columns, limit, used, order: (together([]), order))
+        return line.pairs(order=order)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whole_arrays_give_the_pairs_of_one_by_one(seed: int, monkeypatch):
+    """With small batches, short patience and crowds, so that every turn of the way is taken."""
+    rng = np.random.default_rng(seed)
+    for name, options in (("_CROWD", (2, 32)), ("_BATCHES", (1, 20)), ("_STEPS", (3, 4000)), ("_WORTH", (0.02, 0.9))):
+        monkeypatch.setattr(rounds, name, options[rng.integers(2)])
+    sizes = rng.integers(1, 900, 2)
+    left, right = rng.normal(size=sizes[0]) + rng.choice([0, 1, 3]), rng.normal(size=sizes[1])
+    if seed % 2:
+        left, right = np.round(left * 4) / 4, np.round(right * 4) / 4
+    own, other = (rng.integers(0, size // 3 + 1, size) if seed % 3 else np.arange(size) for size in sizes)
+    limit = float(rng.choice([0.01, 0.5, 2, np.inf]))
+    line = Scoreline(left, right, own, other + int(own.max()) + 1, limit)
+    for order in (None, rng.permutation(sizes[0])):
+        assert line.pairs(order=order) == one_by_one(line, order)
+        assert line.pairs(order=order, most=3) == one_by_one(line, order)[:3]
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(most_people=12), st.booleans(), st.sampled_from([None, 2]), st.integers(0, 2**31))
+def test_the_optimal_order_has_the_least_total_of_score_differences(problem: Problem, ties: bool, most, seed: int):
+    """Against scipy on the distances of people: each identity once, as many pairs as can be had."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 5, len(problem.faces)) / 4 if ties else rng.normal(size=len(problem.faces))
+    scores = pd.Series(values, index=problem.faces.images)
+    lifted = {"method": "propensity", "caliper": {"score": float("inf")}, "max_pairs": most}
+    best, greedy = (
+        lw.match(problem.faces, None, CONTRAST, lw.MatchSpec(order=order, **lifted), scores=scores)
+        for order in ("optimal", "closest")
+    )
+    side, identity = CONTRAST.side(problem.faces), problem.faces.identities
+    groups = [scores[side[side == sign].index].groupby(identity[side[side == sign].index]) for sign in (1, -1)]
+    people = [[group.to_numpy() for _, group in sides] for sides in groups]
+    cost = np.array([[np.abs(np.subtract.outer(a, b)).min() for b in people[1]] for a in people[0]])
+    assert len(best) == min(*cost.shape, most or 10**9)
+    if most is None:
+        at = linear_sum_assignment(cost)
+        assert np.isclose(best.frame["distance"].sum(), cost[at].sum())
+    assert best.frame["distance"].sum() <= greedy.frame["distance"].sum() + 1e-9
+    assert best.frame["score_a"].notna().all()
 
 
 def test_scores_are_kept_and_the_caliper_is_two_tenths_of_a_logit_deviation(world, mild, contrast):

@@ -38,6 +38,9 @@ def gaps(
     ``panel`` every rater stands for itself (models); with it all raters are one panel of that name (people), and
     intervals allow for both the raters and the identities being a sample.
 
+    In 1:k sets the references of a focal image count as one together, so that the matched gap is the mean over sets of
+    the focal answer less the mean of its references'.
+
     Look-alikes are never quite alike, so beside the matched gap stands the *adjusted* one: the matched gap less what
     the remaining differences in ``covariates`` account for, by a regression on all trials (the bias correction of
     matching estimators). Covariates of a trial are the mean over its two images.
@@ -129,7 +132,8 @@ class _Sheet:
     x: Floats
     """Covariates ``[n, k]``, centred."""
     matched: Floats
-    """The weight in the matched sample: every trial of a pair counts once, however many people saw it."""
+    """The weight in the matched sample: every focal trial counts once, however many people saw it, and those of its
+    references once together."""
     identity: Codes
     linked: Codes
     """Identities that a pair binds together share a code: leaving out one means leaving out its pair."""
@@ -154,8 +158,8 @@ class _Sheet:
         if pairs is not None:
             frame = pairs.frame
             there = frame[frame["a"].isin(answers["image"]) & frame["b"].isin(answers["image"])]
-            inside = answers["image"].isin([*there["a"], *there["b"]]).to_numpy()
-            weights = np.where(inside, 1 / answers.groupby("image")["value"].transform("size").to_numpy(), 0.0)
+            counted = answers["image"].map(_image_weights(there)).fillna(0.0).to_numpy(dtype=np.float64)
+            weights = counted / answers.groupby("image")["value"].transform("size").to_numpy()
             whose = answers.drop_duplicates("image").set_index("image")["identity"]
             bound = np.stack([whose.loc[there["a"]].to_numpy(), whose.loc[there["b"]].to_numpy()], axis=1)
         return cls(
@@ -168,7 +172,7 @@ class _Sheet:
             identity=identity.astype(np.int64),
             linked=_linked(bound, names)[identity],
             rater=pd.factorize(answers["rater"])[0].astype(np.int64),
-            pairs=len(bound),
+            pairs=len(np.unique(bound[:, 0])),
             panel=panel,
         )
 
@@ -258,6 +262,19 @@ class _Sheet:
                     got=f"too few for {level!r}",
                     fix=fix,
                 )
+
+
+def _image_weights(pairs: pd.DataFrame) -> pd.Series:
+    """Return how much an image counts: a focal one once, the k references of a 1:k set one k-th each.
+
+    So both sides have the same distribution over sets: the gap is the mean over sets of focal less mean reference,
+    which is about the focal images that were matched. Who was not answered about leaves its set; the others count for
+    more.
+    """
+    share = 1 / pairs.groupby("a")["b"].transform("size")
+    both = [pd.Series(1.0, index=pairs["a"].unique()), share.groupby(pairs["b"].to_numpy()).sum()]
+    weights: pd.Series = pd.concat(both)
+    return weights
 
 
 def _mean(column: int) -> Statistic:

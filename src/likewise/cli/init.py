@@ -41,6 +41,13 @@ antiexact = ["identity"]       # a person occurs in one pair at most
 # exact = ["eyeglasses"]       # columns in which both agree
 # caliper = {{ perceived_age = 5, distance = 4.5 }}   # the largest differences allowed
 # max_pairs = 500
+# references = true            # both need another image of the same person, equally difficult (see [difficulty])
+
+# [[within]]                   # a second distance that may not be exceeded: a recogniser's, or vectors = "file.npz"
+# recogniser = "world"
+# limit = 0.6
+# [difficulty]                 # what references are chosen by: perceptual, recogniser, vectors or pairs
+# perceptual = "pixels"
 
 # Who is audited: one section each. `likewise slots` lists who there is.
 # [[rater]]

@@ -16,6 +16,7 @@ from likewise.errors import InputError, LikewiseError
 STAGES = {
     "read": "Find, open and fingerprint the images of the table.",
     "project": "Project the images into the generator's latent space.",
+    "embed": "Embed the images with the recognisers that the matching goes by.",
     "match": "Match look-alikes across the contrast.",
     "balance": "Compare the covariates before and after matching.",
     "trials": "Choose which two images of a person the raters are asked about.",

@@ -16,7 +16,6 @@ from likewise.analyse.slopes import slopes
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
 from likewise.design.balance import balance
-from likewise.design.match import match
 from likewise.design.trials import trials
 from likewise.engine import Result, Work
 from likewise.errors import TableError
@@ -32,6 +31,7 @@ from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
 from likewise.tables.vectors import write_stream
 
 FACES, LATENTS, PAIRS, BALANCE = "faces.parquet", "latents", "pairs.parquet", "balance.parquet"
+EMBEDDINGS = "embeddings"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
 
@@ -128,16 +128,6 @@ def _project_images(job: Job) -> None:
             f"The generator {generator.name} does not draw these images: {missed:.0%} of what sets them apart from its "
             "mean face is missing in the reconstructions. Matching on such latents means little."
         )
-
-
-def matching(job: Job) -> None:
-    """Match look-alikes across the contrast."""
-    faces, vectors = job.faces(), Vectors.read(job.path(LATENTS))
-    focal = int((job.plan.contrast.side(faces) == 1).sum())
-    with job.voice.task("match", focal) as progress:
-        pairs = match(faces, vectors, job.plan.contrast, job.plan.match, progress=progress)
-    job.summary = {"pairs": len(pairs), **({"note": pairs.note} if pairs.note else {})}
-    pairs.write(job.path(PAIRS))
 
 
 def balancing(job: Job) -> None:

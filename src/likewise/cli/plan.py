@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_measures
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.counterfactual import SweepSpec
@@ -94,6 +95,9 @@ class Plan:
     """A file of vectors to use instead of projecting."""
     project: ProjectSpec = field(default_factory=ProjectSpec)
     match: MatchSpec = field(default_factory=MatchSpec)
+    within: tuple[WithinPlan, ...] = ()
+    difficulty: DifficultyPlan | None = None
+    given: GivenPlan | None = None
     rater: tuple[Rater, ...] = ()
     counterfactual: SweepSpec | None = None
     ask: AskPlan | None = None
@@ -104,14 +108,16 @@ class Plan:
     def __post_init__(self) -> None:
         if self.format != FORMAT:
             raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")
+        check_measures(self.match, self.difficulty, self.given)
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
             raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
 
 _SECTIONS: dict[str, type] = {
     "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "counterfactual": SweepSpec, "ask": AskPlan,
-    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "difficulty": DifficultyPlan, "given": GivenPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
+_LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
 _SPELT = {"lambda": "lambda_"}  # a word that Python keeps for itself
 
@@ -128,7 +134,7 @@ def read_plan(path: Path) -> Plan:
 
 def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
     """Make a plan from plain values; ``text`` is only for naming lines."""
-    known = [*_PLAIN, *_SECTIONS, "match", "rater"]
+    known = [*_PLAIN, *_SECTIONS, "match", *_LISTS]
     _refuse_unknown(plain, known, "", text)
     parts: dict[str, Any] = {key: _typed(plain[key], hint, key) for key, hint in _PLAIN.items() if key in plain}
     for key in ("faces", "contrast"):
@@ -140,8 +146,9 @@ def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
     if "match" in plain:
         _refuse_unknown(plain["match"], [entry.name for entry in fields(MatchSpec)], "match", text)
         parts["match"] = _made(MatchSpec, dict(plain["match"]), "match")
-    if "rater" in plain:
-        parts["rater"] = tuple(_section(Rater, entry, "rater", text) for entry in plain["rater"])
+    for key, kind in _LISTS.items():
+        if key in plain:
+            parts[key] = tuple(_section(kind, entry, key, text) for entry in plain[key])
     plan: Plan = _made(Plan, parts, "")
     return plan
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from likewise.cli import making
+from likewise.cli import designing, making
 from likewise.cli.making import (
     ANSWERS,
     BALANCE,
+    EMBEDDINGS,
     ESTIMATES,
     FACES,
     LATENTS,
@@ -20,6 +21,7 @@ from likewise.cli.making import (
     TRIALS,
     Job,
 )  # fmt: skip
+from likewise.cli.measures import declared
 from likewise.cli.plan import Plan
 from likewise.images import digest
 from likewise.make.read import listing_digest
@@ -65,6 +67,22 @@ def _vary(plan: Plan) -> dict[str, Any]:
     return {"contrast": asdict(plan.contrast), "covariates": list(plan.covariates)}
 
 
+def _measures(plan: Plan) -> dict[str, Any]:
+    """Say what is declared; nothing for a plan without, whose pairs then stay fresh."""
+    every = {"within": plan.within, "difficulty": plan.difficulty, "given": plan.given}
+    return {
+        name: [asdict(entry) for entry in value] if isinstance(value, tuple) else asdict(value)
+        for name, value in every.items()
+        if value
+    }
+
+
+def _measure_files(plan: Plan) -> list[str]:
+    hard, given = plan.difficulty, plan.given
+    files = [entry.vectors for entry in plan.within]
+    return [*files, *([hard.vectors, hard.pairs] if hard else []), *([given.distances, given.scores] if given else [])]
+
+
 READ = Stage(
     name="read",
     artefact=FACES,
@@ -82,12 +100,23 @@ PROJECT = Stage(
     make=making.project,
     outside=lambda folder, plan: _files(folder, plan.vectors),
 )
+EMBED = Stage(
+    name="embed",
+    artefact=EMBEDDINGS,
+    needs=(FACES,),
+    options=lambda plan: {
+        "recognisers": [asdict(entry) for entry in declared(plan.within, plan.difficulty)],
+        "perceptual": asdict(plan.difficulty) if plan.difficulty and plan.difficulty.perceptual else {},
+    },
+    make=designing.embedding,
+)
 MATCH = Stage(
     name="match",
     artefact=PAIRS,
     needs=(FACES, LATENTS),
-    options=lambda plan: {"match": plan.match.to_dict(), "contrast": asdict(plan.contrast)},
-    make=making.matching,
+    options=lambda plan: {"match": plan.match.to_dict(), "contrast": asdict(plan.contrast), **_measures(plan)},
+    make=designing.matching,
+    outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
 )
 BALANCE_STAGE = Stage(
     name="balance", artefact=BALANCE, needs=(FACES, PAIRS), options=_vary, make=making.balancing, counted=False
@@ -138,14 +167,21 @@ REPORT_STAGE = Stage(
     make=making.reporting,
     counted=False,
 )
-ALL = (READ, PROJECT, MATCH, BALANCE_STAGE, TRIALS_STAGE, COUNTERFACTUAL, RATE, ASK, ANALYSE, REPORT_STAGE)
+ALL = (READ, PROJECT, EMBED, MATCH, BALANCE_STAGE, TRIALS_STAGE, COUNTERFACTUAL, RATE, ASK, ANALYSE, REPORT_STAGE)
 
 
 def stages(plan: Plan) -> list[Stage]:
     """Return the stages that this plan names, in order, each needing only what the plan makes."""
-    absent = {SWEEP: plan.counterfactual is None, RATINGS: not plan.rater, ANSWERS: plan.ask is None}
+    looks = bool(declared(plan.within, plan.difficulty) or (plan.difficulty and plan.difficulty.perceptual))
+    absent = {
+        EMBEDDINGS: not looks,
+        SWEEP: plan.counterfactual is None,
+        RATINGS: not plan.rater,
+        ANSWERS: plan.ask is None,
+    }
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
     extra = {
+        MATCH.name: [EMBEDDINGS] if looks else [],
         RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
         ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
     }

@@ -18,6 +18,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from likewise.design.approximate import approximate_lists
 from likewise.design.points import Index
 from likewise.design.scan import LIST, Nearest, Scan
 from likewise.engine import Progress
@@ -41,7 +42,11 @@ class Greedy:
     """The same for each reference image."""
     accepts: Callable[[int, int], bool]
     """The last word on a pair that is about to be taken (references)."""
+    approximate: bool = False
+    """Whether the first lists come from an index."""
     used: npt.NDArray[np.bool_] = field(init=False)
+    note: str = field(default="", init=False)
+    """What to say about an approximate search."""
 
     def __post_init__(self) -> None:
         self.used = np.zeros(int(max(self.own.max(), self.other.max())) + 1, dtype=bool)
@@ -65,7 +70,11 @@ class Greedy:
 
     def begin(self, progress: Progress) -> None:
         """Make the first lists."""
-        self._lists = self.scan.lists(progress)
+        if not self.approximate:
+            self._lists = self.scan.lists(progress)
+            return
+        listed = approximate_lists(self.scan, progress)
+        self._lists, self.note = listed.lists, listed.note
 
     def _open(self, row: int) -> bool:
         """Whether the row may still choose in this round; later rounds are for those who had all earlier ones."""

@@ -20,11 +20,12 @@ from likewise.design.scan import Scan, usable_threads
 from likewise.design.scored import Scored, Scores, scored_by
 from likewise.design.scoreline import Scoreline
 from likewise.design.sides import Offer, check_keys, offer
-from likewise.engine import Progress, Silent
+from likewise.design.spread import on_file
+from likewise.engine import Engine, Progress, Silent
 from likewise.errors import SpecError, VectorError
 from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors
 
-MEMORY = 2**30
+MEMORY = 3 * 2**29
 Accepts = Callable[[int, int], bool]
 
 
@@ -40,6 +41,7 @@ def match(
     scores: Scores | None = None,
     memory: int = MEMORY,
     threads: int | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
     """Find look-alikes across the contrast: ``a`` is focal, ``b`` reference, closest pairs first.
@@ -50,11 +52,20 @@ def match(
     ``difficulty`` is what references are chosen by: Pairs of images of one identity with a distance, or Vectors.
     ``distances`` are given ones for ``distance="given"``: a frame (focal rows, reference columns; empty forbids), or a
     function of two lists of images. ``scores`` are given ones for ``method="propensity"``, on the spec's scale.
-    ``memory`` bounds what the search takes beside the vectors; neither it nor ``threads`` changes the result.
+    ``memory`` bounds what the search takes beside the vectors. The blocks of a large search on vectors are done on
+    ``engine``, if there is one. Neither of these nor ``threads`` changes the result.
     """
     spec = spec or MatchSpec()
     _check_data(vectors, spec, distances, scores)
-    given = _Given(faces, vectors, contrast, spec, within, distances, memory, threads or usable_threads())
+    with on_file([vectors, *(second for second, _ in within)], engine) as (own, *seconds):
+        near = [(second, limit) for second, (_, limit) in zip(seconds, within, strict=True) if second is not None]
+        where = _Where(memory, threads or usable_threads(), engine, progress or Silent())
+        given = _Given(faces, own, contrast, spec, near, distances, where)
+        return _matched(given, difficulty, scores)
+
+
+def _matched(given: _Given, difficulty: Difficulty | None, scores: Scores | None) -> Pairs:
+    faces, vectors, contrast, spec = given.faces, given.vectors, given.contrast, given.spec
     found = references(faces, difficulty, spec)
     scored = scored_by(faces, vectors, contrast, spec, scores) if spec.method == "propensity" else None
     offered = offer(faces, contrast, spec, given.needed(found, scored))
@@ -62,8 +73,18 @@ def match(
         _check_sides(offered, found, contrast)
         search = Search.nothing(offered)
     else:
-        search = _search(given, offered, found, scored, progress or Silent())
-    return outcome(search, offered, faces, contrast, spec, within, found, scored)
+        search = _search(given, offered, found, scored)
+    return outcome(search, offered, faces, contrast, spec, given.within, found, scored)
+
+
+@dataclass(frozen=True)
+class _Where:
+    """How much a search may take, where it is done, and who wants to know."""
+
+    memory: int
+    threads: int
+    engine: Engine | None
+    progress: Progress
 
 
 @dataclass(frozen=True)
@@ -76,8 +97,7 @@ class _Given:
     spec: MatchSpec
     within: Within
     distances: Given | None
-    memory: int
-    threads: int
+    where: _Where
 
     def needed(self, found: References | None, scored: Scored | None) -> list[tuple[str, Container[str]]]:
         """Say what an image must have to be offered at all, and how its lack is called."""
@@ -103,7 +123,7 @@ class _Given:
         if self.distances is not None:
             return Table(focal, reference, self.distances)
         assert self.vectors is not None
-        return Euclid(*points(self.vectors, focal, reference, self.spec), keep=self.memory * 3 // 4)
+        return Euclid(*points(self.vectors, focal, reference, self.spec), keep=self.where.memory * 5 // 8)
 
 
 def _check_data(vectors: Vectors | None, spec: MatchSpec, distances: Given | None, scores: Scores | None) -> None:
@@ -132,11 +152,9 @@ def _as_points(scores: pd.Series, images: list[str]) -> Points:
     return Points(scores.loc[images].to_numpy(dtype=np.float64)[:, None], np.arange(len(images), dtype=np.intp))
 
 
-def _search(
-    given: _Given, offered: Offer, found: References | None, scored: Scored | None, progress: Progress
-) -> Search:
+def _search(given: _Given, offered: Offer, found: References | None, scored: Scored | None) -> Search:
     """Run the search; when images choose one by one, those of the smaller group do."""
-    spec = given.spec
+    spec, where, progress = given.spec, given.where, given.where.progress
     flipped = (
         spec.order in ("key", "random", "largest", "smallest")
         and spec.ratio == 1
@@ -156,16 +174,17 @@ def _search(
         rules(given.faces, given.contrast, spec, *lists, given.within),
         dict(spec.caliper).get("distance", np.inf) if scored is None else scored.limit,
         "caliper distance" if scored is None else "caliper score",
-        given.memory,
-        given.threads,
+        where.memory,
+        where.threads,
+        where.engine,
     )
     accepts = _accepts(found, lists, flipped)
     if "optimal" in (spec.method, spec.order):
         best = Optimal(scan, own, other, accepts).pairs(most=spec.max_pairs, progress=progress)
         return Search.of(best, own, other, _used(best, own, other), scan.partners(), flipped)
-    greedy = Greedy(scan, own, other, accepts)
+    greedy = Greedy(scan, own, other, accepts, approximate=spec.search == "approximate")
     taken = greedy.pairs(ratio=spec.ratio, most=spec.max_pairs, order=order, progress=progress)
-    return Search.of(taken, own, other, greedy.used, scan.partners(), flipped)
+    return Search.of(taken, own, other, greedy.used, scan.partners(), flipped, greedy.note)
 
 
 def _only_score(spec: MatchSpec) -> bool:

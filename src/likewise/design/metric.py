@@ -24,7 +24,7 @@ from likewise.errors import SpecError, some
 Numbers = npt.NDArray[np.floating]
 Given = pd.DataFrame | Callable[[list[str], list[str]], npt.ArrayLike]
 _CHUNK = 2048  # reference points multiplied in one go
-_EXACT_BYTES = 2**26
+_EXACT_BYTES = 2**24
 _SHORT = 128
 
 
@@ -70,7 +70,7 @@ class Euclid:
         with self._preparing:
             if dtype is np.float32 and self._ready is None and 4 * self.y.width * len(self.y) <= self.keep:
                 self._ready = np.empty((len(self.y), self.y.width), dtype=np.float32)
-                for index in blocks(len(self.y)):
+                for index in blocks(len(self.y), self.y.run):
                     self._ready[index] = self.y.single(index, self._centre)
             return self._measured_norms(dtype)
 
@@ -80,7 +80,7 @@ class Euclid:
             self._norms[dtype] = [
                 np.concatenate([np.empty(0)] + [
                     _squares(self._block(side, index, dtype) if ready is None else ready[index[0] : index[-1] + 1])
-                    for index in blocks(len(side), 512)
+                    for index in blocks(len(side), min(512, side.run))
                 ])
                 for side, ready in sides
             ]  # fmt: skip
@@ -93,7 +93,8 @@ class Euclid:
         left = self._block(self.x, rows, dtype)
         left *= dtype(-2)  # a power of two: no rounding
         found = np.empty((len(rows), len(columns)), dtype=dtype)
-        for index in blocks(len(columns), _CHUNK):
+        ready = self._ready is not None and dtype is np.float32  # then nothing is read, and more at once is faster
+        for index in blocks(len(columns), _CHUNK if ready else self.y.run):
             np.matmul(left, self._right(columns[index], dtype).T, out=found[:, index[0] : index[-1] + 1])
         found += (norms[0] * (1 - share)).astype(dtype)[:, None]
         found += (norms[1] * (1 - share)).astype(dtype)[None, :]
@@ -121,6 +122,21 @@ class Euclid:
         size = max(1, _EXACT_BYTES // (8 * self.y.width))
         parts = [_lengths(self.y.at(columns[index]) - point) for index in blocks(len(columns), size)]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def single_x(self, rows: Index) -> Single:
+        """Return focal points in float32, less the centre."""
+        return self.x.single(rows, self._centre)
+
+    def single_y(self, columns: Index) -> Single:
+        """Return reference points in float32, less the centre."""
+        return self.y.single(columns, self._centre)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Travel light: with the norms, without the ready copy and the lock."""
+        return {**self.__dict__, "_ready": None, "_preparing": None, "keep": 0}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state, _preparing=Lock())
 
     def _right(self, columns: Index, dtype: type[np.floating]) -> Numbers:
         if self._ready is None or dtype is not np.float32:
@@ -197,7 +213,8 @@ def _aligned(given: pd.DataFrame, focal: Sequence[str], reference: Sequence[str]
 def _middle(side: Points) -> Single:
     """Return about the mean point, from a few: any centre is right, and a near one makes the bounds tight."""
     few = np.unique(np.linspace(0, len(side) - 1, min(len(side), 256)).astype(np.intp))
-    centre: Single = side.at(few).mean(axis=0).astype(np.float32)
+    parts = [side.at(few[index]).sum(axis=0) for index in blocks(len(few), side.run)]
+    centre: Single = (np.sum(parts, axis=0) / max(len(few), 1)).astype(np.float32)
     return centre
 
 

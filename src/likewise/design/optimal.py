@@ -40,10 +40,9 @@ class Optimal:
 
     def pairs(self, *, most: int | None = None, progress: Progress) -> list[Taken]:
         """Return the pairs of an optimal matching, closest first; with ``most``, the cheapest so many."""
-        few = self.scan.listed()
+        few = self.scan.listed(progress)
         if few is None:
             return self._dense(most, progress)
-        progress.advance(self.scan.metric.shape[0])
         accepted = np.array([self.accepts(int(i), int(j)) for i, j in zip(*few[:2], strict=True)], dtype=bool)
         return self._sparse(*(part[accepted] for part in few), most=most)
 

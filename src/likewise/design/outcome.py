@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +36,7 @@ class Search:
     focal: Side
     reference: Side
     used: Mask
+    note: str = ""
 
     @classmethod
     def nothing(cls, offered: Offer) -> Search:
@@ -49,7 +49,16 @@ class Search:
         return cls([], sides[0], sides[1], np.zeros(1, dtype=bool))
 
     @classmethod
-    def of(cls, taken: list[Taken], own: Codes, other: Codes, used: Mask, partners: Partners, flipped: bool) -> Search:
+    def of(
+        cls,
+        taken: list[Taken],
+        own: Codes,
+        other: Codes,
+        used: Mask,
+        partners: Partners,
+        flipped: bool,
+        note: str = "",
+    ) -> Search:
         """Put a search's own terms (rows, columns) into those of the contrast."""
         sides = []
         rows, columns = [row for _, row, _ in taken], [column for _, _, column in taken]
@@ -58,8 +67,8 @@ class Search:
             matched[at] = True
             sides.append(Side(codes, matched, partners.stages, had))
         if flipped:
-            return cls([(distance, column, row) for distance, row, column in taken], sides[1], sides[0], used)
-        return cls(taken, sides[0], sides[1], used)
+            return cls([(distance, column, row) for distance, row, column in taken], sides[1], sides[0], used, note)
+        return cls(taken, sides[0], sides[1], used, note)
 
 
 def outcome(
@@ -85,7 +94,7 @@ def outcome(
         ledger=proof,
         dropped=_dropped(search, offered, contrast, spec),
         offered=offered.offered,
-        note=". ".join(part for part in (_shortfall(frame, spec), scored.note if scored else "") if part),
+        note=". ".join(part for part in (_shortfall(frame, spec), scored.note if scored else "", search.note) if part),
     )
 
 
@@ -117,17 +126,21 @@ def _dropped(search: Search, offered: Offer, contrast: Contrast, spec: MatchSpec
     full = spec.max_pairs is not None and len(search.taken) >= spec.max_pairs
     left = "partners used up" if spec.difficulty_ratio is None else "partners used up or not equally difficult"
     for name, side in ((str(contrast.focal), search.focal), (str(contrast.reference), search.reference)):
-        reasons: Counter[str] = Counter()
-        for index in np.flatnonzero(~side.matched).tolist():
-            alone = np.flatnonzero(~side.partners[:, index])
-            if search.used[side.codes[index]]:
-                reasons["identity already matched"] += 1
-            elif len(alone):
-                reasons[f"no partner keeps: {side.stages[alone[0]]}"] += 1
-            else:
-                reasons["beyond max_pairs" if full else left] += 1
-        rows += [(name, reason, count) for reason, count in sorted(reasons.items())]
+        reasons = _reasons(side, search.used, "beyond max_pairs" if full else left)
+        rows += [(name, reason, count) for reason, count in sorted(reasons.items()) if count]
     return pd.DataFrame(rows, columns=["side", "reason", "images"])
+
+
+def _reasons(side: Side, used: Mask, left: str) -> dict[str, int]:
+    """Count why images were left out: a used identity first, then the first rule that nobody was left to keep with."""
+    out = np.flatnonzero(~side.matched)
+    again = used[side.codes[out]]
+    open_ = ~again
+    counts = {"identity already matched": int(again.sum())}
+    for stage, had in zip(side.stages, side.partners[:, out], strict=True):
+        counts[f"no partner keeps: {stage}"] = int((open_ & ~had).sum())
+        open_ &= had
+    return {**counts, left: int(open_.sum())}
 
 
 def _shortfall(frame: pd.DataFrame, spec: MatchSpec) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from mmap import mmap
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,32 @@ from likewise.tables import MatchSpec, Vectors
 Floats = npt.NDArray[np.float64]
 Single = npt.NDArray[np.float32]
 Index = npt.NDArray[np.intp]
-_BLOCK = 2048  # images read in one go when all are passed over
+_MOST, _BYTES = 2048, 2**24  # images read in one go when all are passed over: never more, and no more than so large
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Where an array that is mapped from a file lies in it."""
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.floating]) -> Mapped | None:
+        """Say where the array lies; nothing for one in memory."""
+        owner: object = values
+        while isinstance(owner, np.ndarray) and not isinstance(owner.base, (mmap, type(None))):
+            owner = owner.base
+        if not isinstance(owner, np.memmap) or owner.filename is None or not values.flags.c_contiguous:
+            return None
+        inside = values.ctypes.data - owner.ctypes.data
+        return cls(str(owner.filename), values.dtype.str, values.shape, int(owner.offset) + inside)
+
+    def opened(self) -> npt.NDArray[np.floating]:
+        """Map the file again, for reading."""
+        return np.memmap(self.path, dtype=self.dtype, mode="r", shape=self.shape, offset=self.offset)
 
 
 @dataclass(frozen=True)
@@ -40,6 +66,11 @@ class Points:
         """How many numbers a point has."""
         return int(np.prod(self.values.shape[1:]))
 
+    @property
+    def run(self) -> int:
+        """How many points are read in one go. It depends on their width alone, so that sums are always the same."""
+        return max(1, min(_MOST, _BYTES // (4 * self.width)))
+
     def at(self, index: Index) -> Floats:
         """Return these points in float64: what distances are truly measured on."""
         block = self._raw(index).astype(np.float64)
@@ -57,10 +88,18 @@ class Points:
             return fresh
         return (self.at(index) - centre).astype(np.float32)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Travel light: values that are mapped from a file travel as its name."""
+        return {**self.__dict__, "values": Mapped.of(self.values) or self.values}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        values = state["values"]
+        self.__dict__.update(state, values=values.opened() if isinstance(values, Mapped) else values)
+
     def mean(self) -> Floats:
         """Return the mean point."""
         total = np.zeros(self.width)
-        for index in blocks(len(self)):
+        for index in blocks(len(self), self.run):
             total += self.at(index).sum(axis=0)
         return total / max(len(self), 1)
 
@@ -68,7 +107,7 @@ class Points:
         return np.asarray(self.values[self.rows[index]]).reshape(len(index), self.width)
 
 
-def blocks(count: int, size: int = _BLOCK) -> list[Index]:
+def blocks(count: int, size: int) -> list[Index]:
     """Cut ``0 .. count`` into runs."""
     return [np.arange(start, min(start + size, count), dtype=np.intp) for start in range(0, count, size)]
 
@@ -95,7 +134,7 @@ def points(
 def mean_rows(given: Points) -> Points:
     """Return the mean over the rows of W+; a vector of one row is its own mean."""
     parts = []
-    for index in blocks(len(given)):
+    for index in blocks(len(given), given.run):
         block = given.values[given.rows[index]].astype(np.float64)  # [b, ..., D]
         parts.append(block.mean(axis=tuple(range(1, block.ndim - 1))) if block.ndim > 2 else block)
     values = np.concatenate(parts) if parts else np.empty((0, given.values.shape[-1]))
@@ -124,14 +163,14 @@ def whitened(x: Points, y: Points) -> tuple[Points, Points]:
 def _scatter(given: Points) -> Floats:
     centre = given.mean()
     total = np.zeros((given.width, given.width))
-    for index in blocks(len(given)):
+    for index in blocks(len(given), given.run):
         block = given.at(index) - centre
         total += block.T @ block
     return total
 
 
 def _times(given: Points, factor: Floats) -> Points:
-    parts = [(given.at(index) @ factor).astype(np.float32) for index in blocks(len(given))]
+    parts = [(given.at(index) @ factor).astype(np.float32) for index in blocks(len(given), given.run)]
     return Points(np.concatenate(parts), np.arange(len(given), dtype=np.intp))
 
 

@@ -95,16 +95,27 @@ def _distances(faces: Faces, difficulty: Difficulty) -> list[tuple[str, str, flo
 
 
 def _from_vectors(faces: Faces, vectors: Vectors) -> list[tuple[str, str, float]]:
-    found = []
-    frame = faces.frame
-    frame = frame[[image in vectors for image in frame["image"]]].sort_values("image")
-    for _, group in frame.groupby("identity", sort=True)["image"]:
-        images = group.tolist()
-        values = vectors.take(images).astype(np.float64).reshape(len(images), -1)
-        for index, image in enumerate(images[:-1]):
-            apart = np.sqrt(((values[index + 1 :] - values[index]) ** 2).sum(axis=1))
-            found += [(image, other, float(d)) for other, d in zip(images[index + 1 :], apart, strict=True)]
+    images = sorted(image for image in faces.images if image in vectors)
+    whose = pd.factorize(faces.identities.loc[images], sort=True)[0]
+    order = np.argsort(whose, kind="stable")
+    rows, names = vectors.rows(images)[order], [images[place] for place in order]
+    ends = np.cumsum(np.bincount(whose)).tolist()
+    found: list[tuple[str, str, float]] = []
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        if end - start > 1:
+            values = np.asarray(vectors.values[rows[start:end]], dtype=np.float64).reshape(end - start, -1)
+            found += _between(names[start:end], values)
     return found
+
+
+def _between(images: list[str], values: np.ndarray) -> list[tuple[str, str, float]]:
+    """Return the distance of every two images of one identity."""
+    one, other = np.triu_indices(len(images), 1)
+    apart = np.concatenate(
+        [np.sqrt(((values[index + 1 :] - values[index]) ** 2).sum(axis=1)) for index in range(len(images) - 1)]
+    )
+    ends = zip(one.tolist(), other.tolist(), apart.tolist(), strict=True)
+    return [(images[first], images[second], distance) for first, second, distance in ends]
 
 
 def prove(frame: pd.DataFrame, faces: Faces, spec: MatchSpec) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 Two ways lead to the same lists. When the rules leave few pairs, those are listed and measured exactly. Otherwise the
 bounds of all pairs are taken block by block and each row keeps its nearest. Memory is bounded by a parameter; the
-number of blocks and threads is a matter of speed alone.
+number of blocks and threads, and where they are done, is a matter of speed alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 from likewise.design.metric import Metric, Numbers
 from likewise.design.points import Floats, Index, blocks
 from likewise.design.rules import Mask, Rule, by_row
-from likewise.engine import Progress, Silent
+from likewise.design.spread import LARGE, ListBlock, RuleBlock, spread
+from likewise.engine import Engine, Progress, Result, Silent
 
 LIST = 48  # partners remembered a row at first; a matter of speed alone
 _FEW = 0.02  # the share of admissible pairs up to which they are simply listed
@@ -64,6 +65,8 @@ class Scan:
     farthest_name: str = "caliper distance"
     memory: int = 2**30
     threads: int = 1
+    engine: Engine | None = None
+    """Where blocks of a large search are done; nothing means here."""
     stages: list[str] = field(init=False)
     """The rules in the order in which they are asked; the distance comes last."""
 
@@ -74,28 +77,70 @@ class Scan:
         rows, columns = self.metric.shape
         self.row_ok = np.zeros((len(self.stages), rows), dtype=bool)
         self.column_ok = np.zeros((len(self.stages), columns), dtype=bool)
+        self._table: Numbers | None = None
+
+    @property
+    def everyone(self) -> Index:
+        """All columns."""
+        return np.arange(self.metric.shape[1], dtype=np.intp)
+
+    @property
+    def _away(self) -> bool:
+        """Whether blocks are worth sending to the engine."""
+        work = self.metric.shape[0] * self.metric.shape[1] * self.metric.row_bytes / 4
+        return self.engine is not None and self.engine.kind != "here" and not self.metric.settled and work >= LARGE
 
     def lists(self, progress: Progress | None = None) -> list[Nearest]:
         """Return the nearest of every row: all of its partners if there are few, or the first ones."""
         progress = progress or Silent()
-        everyone = np.arange(self.metric.shape[1], dtype=np.intp)
-        few = self._few(everyone) if self.rules else None
+        few = self.few_lists(progress)
         if few is not None:
-            progress.advance(self.metric.shape[0])
-            return self._measured(few)
-        found: list[Nearest] = []
+            return few
         most = -(-LIST // 3) if self.metric.settled else LIST  # a ready table is asked again at little cost
-        for part in self._threaded(lambda rows: self.nearest(rows, everyone, most, first=True)):
-            found += part
+        return [entry for part in self._first_lists(most, progress) for entry in part]
+
+    def few_lists(self, progress: Progress) -> list[Nearest] | None:
+        """Return all partners of every row, measured, if the rules leave few, else nothing."""
+        few = self._few(progress) if self.rules else None
+        return None if few is None else self._measured(few)
+
+    def _first_lists(self, most: int, progress: Progress) -> Iterator[list[Nearest]]:
+        if self._away:
+            for result in self._spread(ListBlock(self, most), progress):
+                yield _unpacked(result)
+            return
+        self._keep_table()
+        for part in self._threaded(lambda rows: self.nearest(rows, self.everyone, most, first=True)):
+            yield part
             progress.advance(len(part))
-        return found
+
+    def _keep_table(self) -> None:
+        """Make room for all bounds if they fit: a row that is asked again then costs no product."""
+        if not self.metric.settled and 4 * self.metric.shape[0] * self.metric.shape[1] <= self.memory // 8:
+            self._table = np.empty(self.metric.shape, dtype=np.float32)
 
     def nearest(self, rows: Index, columns: Index, most: int, *, first: bool = False) -> list[Nearest]:
         """Return the ``most`` smallest bounds of these rows over these columns."""
+        if self._table is not None and not first:
+            return [self._list(*entry, columns) for entry in smallest(self._table[np.ix_(rows, columns)], most)]
         bounds = self.bounds(rows, columns)
+        if self._table is not None:
+            self._table[rows] = bounds
         if first and np.isfinite(self.farthest):
             self.note_distance(rows, columns, bounds)
         return [self._list(*entry, columns) for entry in smallest(bounds, most)]
+
+    def nearest_exactly(self, row: int, columns: Index, most: int) -> Index:
+        """Return the ``most`` nearest columns of a row in order of distance, then key."""
+        length = most + 8
+        while True:
+            found = self.nearest(np.array([row]), columns, length)[0]
+            distances = self.metric.exact(row, found.columns)
+            order = np.flatnonzero(distances <= self.farthest)
+            order = order[np.lexsort((found.columns[order], distances[order]))][:most]
+            if found.rest == np.inf or (len(order) == most and distances[order[-1]] < found.rest):
+                return found.columns[order]
+            length *= 2
 
     def bounds(self, rows: Index, columns: Index, dtype: type[np.floating] = np.float32) -> Numbers:
         """Return lower bounds of the distances; infinity where a rule forbids the pair."""
@@ -115,12 +160,11 @@ class Scan:
             keep &= rule.mask(np.array([row]), columns)[0]
         return columns[keep]
 
-    def listed(self) -> tuple[Index, Index, Floats] | None:
+    def listed(self, progress: Progress | None = None) -> tuple[Index, Index, Floats] | None:
         """Return all admissible pairs and their distances if the rules leave few, else nothing."""
-        few = self._few(np.arange(self.metric.shape[1], dtype=np.intp)) if self.rules else None
-        if few is None:
+        lists = self.few_lists(progress or Silent())
+        if lists is None:
             return None
-        lists = self._measured(few)
         rows = np.repeat(np.arange(len(lists)), [len(entry.columns) for entry in lists])
         return (
             rows,
@@ -138,18 +182,58 @@ class Scan:
         known = np.full(int(there.sum()), self.metric.settled)
         return Nearest(columns[at[there]], values[there].astype(np.float64), known, rest, settled)
 
-    def _few(self, columns: Index) -> list[tuple[Index, Index]] | None:
+    def _few(self, progress: Progress) -> list[tuple[Index, Index]] | None:
         """Return for runs of rows the pairs that keep all rules, or nothing when there are too many of them."""
         rows, everyone = self.metric.shape
         limit = min(_FEW * rows * everyone, self.memory / 64)
         found: list[tuple[Index, Index]] | None = []
         count = 0
-        for run, (at_row, at_column) in self._threaded_runs(lambda run: np.nonzero(self._masked(run, columns))):
-            count += len(at_row)
-            found = None if count > limit or found is None else [*found, (run[at_row], columns[at_column])]
+        for more, pairs in self._kept_pairs(limit):
+            count += more
+            found = None if count > limit or found is None else [*found, pairs]
+        if found is not None:
+            progress.advance(rows)
         return found
 
-    def _masked(self, rows: Index, columns: Index) -> Mask:
+    def _kept_pairs(self, most: float) -> Iterator[tuple[int, tuple[Index, Index]]]:
+        if self._away:
+            for result in self._spread(RuleBlock(self, most), Silent()):
+                yield int(result["count"]), (result["row"], result["column"])
+            return
+        for run, (at_row, at_column) in self._threaded_runs(lambda run: np.nonzero(self.masked(run, self.everyone))):
+            yield len(at_row), (run[at_row], at_column)
+
+    def _spread(self, block: ListBlock | RuleBlock, progress: Progress) -> Iterator[Result]:
+        """Do blocks on the engine, and note what they noted about partners."""
+        assert self.engine is not None
+        for run, result in spread(self.engine, block, self.metric.shape[0], self.rows_at_once(), progress):
+            self.row_ok[:, run] |= result["row_ok"]
+            self.column_ok |= result["column_ok"]
+            yield result
+
+    def list_block(self, rows: Index, most: int) -> Result:
+        """Return the first lists of some rows, one after another, and what was noted; nothing changes here."""
+        alone = replace(self, engine=None)
+        lists = alone.nearest(rows, self.everyone, most, first=True)
+        return {
+            "length": np.array([len(entry.columns) for entry in lists]),
+            "columns": np.concatenate([entry.columns for entry in lists]),
+            "values": np.concatenate([entry.values for entry in lists]),
+            "rest": np.array([entry.rest for entry in lists]),
+            "row_ok": alone.row_ok[:, rows],
+            "column_ok": alone.column_ok,
+        }
+
+    def rule_block(self, rows: Index, most: float) -> Result:
+        """Return the pairs of some rows that keep all rules, unless they are too many, and what was noted."""
+        alone = replace(self, engine=None)
+        at_row, at_column = np.nonzero(alone.masked(rows, self.everyone))
+        few = slice(None) if len(at_row) <= most else slice(0)
+        pairs = {"count": np.array(len(at_row)), "row": rows[at_row[few]], "column": at_column[few]}
+        return {**pairs, "row_ok": alone.row_ok[:, rows], "column_ok": alone.column_ok}
+
+    def masked(self, rows: Index, columns: Index) -> Mask:
+        """Return which pairs keep all rules, and note who has a partner after each."""
         keep = np.ones((len(rows), len(columns)), dtype=bool)
         for stage, rule in enumerate(self.rules):
             keep &= rule.mask(rows, columns)
@@ -189,12 +273,21 @@ class Scan:
             yield done
 
     def _threaded_runs(self, work: Callable[[Index], _Done]) -> Iterator[tuple[Index, _Done]]:
-        yield from threaded(work, blocks(self.metric.shape[0], self._rows_at_once()), self.threads)
+        yield from threaded(work, blocks(self.metric.shape[0], self.rows_at_once()), self.threads)
 
-    def _rows_at_once(self) -> int:
+    def rows_at_once(self) -> int:
         """Return how many rows fit: bounds (float32 or float64), a mask, and what the metric reads."""
         each = self.metric.row_bytes + 14 * self.metric.shape[1]
-        return int(np.clip(self.memory // (each * self.threads), _LEAST_ROWS, _MOST_ROWS))
+        return int(np.clip(self.memory // 4 // (each * self.threads), _LEAST_ROWS, _MOST_ROWS))
+
+
+def _unpacked(result: Result) -> list[Nearest]:
+    """Return the lists that came back from an engine."""
+    ends = np.cumsum(result["length"])[:-1]
+    parts = zip(np.split(result["columns"], ends), np.split(result["values"], ends), result["rest"], strict=True)
+    return [
+        Nearest(columns, values, np.zeros(len(columns), dtype=bool), float(rest)) for columns, values, rest in parts
+    ]
 
 
 def threaded(work: Callable[[Index], _Done], runs: Iterable[Index], threads: int) -> Iterator[tuple[Index, _Done]]:

@@ -1,7 +1,8 @@
-"""Greedy matching on one score in O(n log n): sorted once, with the next unused found by union-find.
+"""Greedy matching on one score in O(n log n): sorted once; whole arrays while that settles many, then one by one.
 
-The pairs are those of the general search on the same score; this only gets there faster, when no rule looks at more
-than the score. Rows and columns are sorted by key; ties go to the smaller row, then the smaller column.
+One by one, the next unused is found by union-find, and the closest pair of all by a heap. The pairs are those of the
+general search on the same score; this only gets there faster, when no rule looks at more than the score. Rows and
+columns are sorted by key; ties go to the smaller row, then the smaller column.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from likewise.design.greedy import Codes, Taken
 from likewise.design.points import Floats, Index
+from likewise.design.rounds import Found, Side, closest, in_order, in_turn, together
 from likewise.design.scan import Partners
 
 Candidate = tuple[float, int, int, int, int, bool]
@@ -34,15 +36,23 @@ class Scoreline:
 
     def pairs(self, *, most: int | None = None, order: Index | None = None) -> list[Taken]:
         """Return what is taken, in that order: closest first, or each row of ``order`` in its turn."""
+        rows, columns = Side.of(self.choosing, self.own), Side.of(self.chosen, self.other)
         self.used = np.zeros(int(max(self.own.max(), self.other.max())) + 1, dtype=bool)
-        found: list[Taken] = []
-        for entry in self._closest() if order is None else self._in_turn(order.tolist()):
-            found.append(entry)
-            if len(found) == most:
-                break
-        self.used[self.own[[row for _, row, _ in found]]] = True
-        self.used[self.other[[column for _, _, column in found]]] = True
-        return found
+        found = self._closest(rows, columns) if order is None else self._in_turn(rows, columns, order)
+        found = found.at(slice(most))
+        self.used[:] = False
+        self.used[self.own[found.row]] = self.used[self.other[found.column]] = True
+        return list(zip(*(part.tolist() for part in found), strict=True))
+
+    def _closest(self, rows: Side, columns: Side) -> Found:
+        found, rows, columns = closest(rows, columns, self.limit, self.used)
+        rest = _found(_closest_one_by_one(rows.by_key(), columns.by_key(), self.limit))
+        return in_order(together([found, rest]))
+
+    def _in_turn(self, rows: Side, columns: Side, order: Index) -> Found:
+        found, left = in_turn(rows, columns, self.limit, self.used, order)
+        columns = columns.kept(~self.used[columns.code])
+        return together([found, _found(self._one_by_one(columns, left.tolist()))])
 
     def partners(self) -> Partners:
         """Return who has anybody within the caliper."""
@@ -52,19 +62,14 @@ class Scoreline:
     def _both_ways(self) -> list[tuple[Floats, Floats]]:
         return [(self.choosing, self.chosen), (self.chosen, self.choosing)]
 
-    def _in_turn(self, order: list[int]) -> Iterator[Taken]:
+    def _one_by_one(self, chosen: Side, order: list[int]) -> Iterator[Taken]:
         """Let each row take the nearest column that is left on its right or left."""
-        line = np.lexsort((np.arange(len(self.chosen)), self.chosen))
-        sorted_ = self.chosen[line]
-        columns, scores = line.tolist(), [*sorted_.tolist(), np.inf]
-        starts = np.searchsorted(sorted_, sorted_, side="left").tolist()  # where equal scores begin
-        after = np.searchsorted(sorted_, self.choosing, side="left").tolist()
+        columns, scores, whose = chosen.key.tolist(), [*chosen.score.tolist(), np.inf], chosen.code.tolist()
+        starts = np.searchsorted(chosen.score, chosen.score, side="left").tolist()  # where equal scores begin
+        after = np.searchsorted(chosen.score, self.choosing, side="left").tolist()
         mine, own, limit = self.choosing.tolist(), self.own.tolist(), self.limit
         right, left = list(range(len(columns) + 1)), list(range(len(columns) + 1))  # left is shifted by one
-        people = _Members(self.other[line])
-        whose = self.other[line].tolist()
-        gone = bytearray(len(self.used))
-        single = len(np.unique(self.own)) == len(self.own) and len(np.unique(self.other)) == len(self.other)
+        people, gone = _Members(chosen.code), bytearray(self.used)
         for row in order:
             if gone[own[row]]:
                 continue
@@ -79,27 +84,31 @@ class Scoreline:
             if above > limit or above == np.inf:
                 continue
             yield above, row, columns[up]
-            if single:
-                right[up], left[up + 1] = up + 1, up
-                continue
             gone[own[row]] = gone[whose[up]] = 1
             for position in people(whose[up]):
                 right[position], left[position + 1] = position + 1, position
 
-    def _closest(self) -> Iterator[Taken]:
-        """Take the closest pair of all: it lies within one score or between two neighbouring scores."""
-        line = _Line.of(self.choosing, self.chosen)
-        heap = line.everything()
-        rows, columns = _Members(self.own), _Members(self.other)
-        own, other = self.own.tolist(), self.other.tolist()
-        while heap:
-            distance, row, column, low, high, upward = heapq.heappop(heap)
-            if distance > self.limit:
-                return
-            if line.alive(row, column):
-                yield distance, row, column
-                line.remove(heap, rows(own[row]), columns(other[column]))
-            line.offer(heap, low, high, upward)
+
+def _closest_one_by_one(rows: Side, columns: Side, limit: float) -> Iterator[Taken]:
+    """Take the closest pair of all: it lies within one score or between two neighbouring scores."""
+    line = _Line.of(rows.score, columns.score)
+    heap = line.everything()
+    people, others = _Members(rows.code), _Members(columns.code)
+    own, other = rows.code.tolist(), columns.code.tolist()
+    names = rows.key.tolist(), columns.key.tolist()
+    while heap:
+        distance, row, column, low, high, upward = heapq.heappop(heap)
+        if distance > limit:
+            return
+        if line.alive(row, column):
+            yield distance, names[0][row], names[1][column]
+            line.remove(heap, people(own[row]), others(other[column]))
+        line.offer(heap, low, high, upward)
+
+
+def _found(pairs: Iterator[Taken]) -> Found:
+    table = np.array(list(pairs), dtype=np.float64).reshape(-1, 3)  # keys are whole numbers far below 2^53
+    return Found(table[:, 0], table[:, 1].astype(np.intp), table[:, 2].astype(np.intp))
 
 
 @dataclass

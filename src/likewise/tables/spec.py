@@ -17,6 +17,7 @@ ORDERS = {
     "propensity": ("closest", "key", "random", "largest", "smallest", "optimal"),
 }
 SCORES = ("logit", "probability")
+SEARCHES = ("exact", "approximate")
 BOTH_SIDES = ("error", "drop", "majority")
 PRESETS: dict[str, dict[str, Any]] = {
     "singh2021-distance": {"method": "greedy", "references": True},
@@ -75,6 +76,8 @@ class MatchSpec:
     score (then the smaller group chooses); or nobody (optimal: the least total difference of scores)."""
     max_pairs: int | None = None
     """Stop after so many pairs. Greedy: nothing else is changed by it; optimal: the cheapest so many."""
+    search: str = "exact"
+    """approximate asks an index (faiss) for the first lists; the result says how much of the true nearest it found."""
     both_sides: str = "error"
     """What to do with an identity that has images on both sides: refuse, drop it, or keep its majority."""
     score: str = "logit"
@@ -109,6 +112,7 @@ class MatchSpec:
         _one_of(self.method, METHODS, "method")
         _one_of(self.distance, DISTANCES, "distance")
         _one_of(self.order, ORDERS[self.method], f"with method {self.method!r}, order")
+        _one_of(self.search, SEARCHES, "search")
         _one_of(self.both_sides, BOTH_SIDES, "both_sides")
         _one_of(self.score, SCORES, "score")
         for word in self.antiexact:
@@ -143,6 +147,10 @@ class MatchSpec:
             ("distance" in limits and scored, "with 'propensity' the caliper is on the 'score'"),
             (scored and (self.distance != "euclidean" or self.row_weights), "'propensity' measures no distance"),
             (scored and self.remove_contrast, "remove_contrast would leave the score nothing"),
+            (
+                self.search != "exact" and (self.method != "greedy" or self.distance == "given"),
+                "approximate search is for the greedy method on vectors",
+            ),
             (not scored and self.score != "logit", "score needs the method 'propensity'"),
             (not scored and self.folds != 5, "folds need the method 'propensity'"),
             (self.seed and self.order != "random" and not scored, "a seed needs a random order or folds"),

@@ -15,7 +15,7 @@ from likewise.errors import InputError, VectorError, some
 from likewise.tables.files import read_frame, replacing, write_frame
 from likewise.tables.table import Noun
 
-_BLOCK = 4096  # rows looked at in one go, so that a memory-mapped array is never read whole
+_BYTES = 2**24  # looked at in one go, so that a memory-mapped array is never read whole
 
 
 class Vectors(Noun):
@@ -111,7 +111,7 @@ class Vectors(Noun):
 
     def _lines(self) -> list[str]:
         shape = " x ".join(map(str, self.values.shape[1:]))
-        sample = np.asarray(self.values[:_BLOCK], dtype=np.float64)
+        sample = np.asarray(self.values[: _rows_at_once(self.values)], dtype=np.float64)
         return [
             f"Vectors: {len(self)} images, {shape} numbers each",
             f"  source: {self.source}",
@@ -149,8 +149,9 @@ def _check(keys: list[str], array: npt.NDArray[np.float32], source: str) -> None
     if len(set(keys)) < len(keys):
         twice = sorted(pd.Series(keys)[pd.Series(keys).duplicated()].unique())
         raise VectorError("an image has one vector", got=f"several for {some(twice)}")
-    for start in range(0, len(keys), _BLOCK):
-        block = array[start : start + _BLOCK].reshape(len(keys[start : start + _BLOCK]), -1)
+    size = _rows_at_once(array)
+    for start in range(0, len(keys), size):
+        block = array[start : start + size].reshape(len(keys[start : start + size]), -1)
         bad = ~np.isfinite(block).all(axis=1)
         if bad.any():
             culprits = [keys[start + row] for row in np.flatnonzero(bad)]
@@ -159,3 +160,7 @@ def _check(keys: list[str], array: npt.NDArray[np.float32], source: str) -> None
                 got=f"NaN or infinity for {some(culprits)}",
                 fix="Leave these images out.",
             )
+
+
+def _rows_at_once(array: npt.NDArray[np.float32]) -> int:
+    return max(1, _BYTES // max(1, 4 * int(np.prod(array.shape[1:]))))

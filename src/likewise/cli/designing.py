@@ -1,0 +1,132 @@
+"""The two stages that make the design: embed (what it goes by besides the latents) and match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, Job
+from likewise.cli.measures import Declared, declared
+from likewise.design.match import match
+from likewise.errors import TableError
+from likewise.make.embed import Difference, couples, difficulties
+from likewise.make.rate import Embedding, embeddings_as_vectors
+from likewise.plugins import create
+from likewise.tables import Pairs, Vectors
+from likewise.tables.files import read_frame
+from likewise.tables.vectors import write_stream
+
+_DIFFICULTY = "difficulty.parquet"
+
+
+def embedding(job: Job) -> None:
+    """Have the design's own recognisers embed all images, and measure perceptual distances within identities."""
+    with job.folder.swapped(EMBEDDINGS) as fresh:
+        for entry in declared(job.plan.within, job.plan.difficulty):
+            vectors = _embedded(job, entry)
+            (fresh / entry.folder).mkdir()
+            write_stream(fresh / entry.folder, vectors.images, [vectors.values], source=vectors.source)
+        if job.plan.difficulty and job.plan.difficulty.perceptual:
+            _differences(job).write(fresh / _DIFFICULTY)
+
+
+def _embedded(job: Job, entry: Declared) -> Vectors:
+    faces = job.faces()
+    recogniser = job.used(create("recogniser", entry.name, entry.options))
+    work = Embedding(entry.name, entry.options, job.album(faces))
+    parts = np.concatenate([result["e"] for result in job.chunks(entry.folder, work, faces.images)])
+    vectors = embeddings_as_vectors(faces.images, parts, recogniser)
+    job.summary[recogniser.name] = f"{len(vectors)} of {len(faces)} faces found"
+    sample = vectors.values[:64]
+    plain = np.sqrt(((sample[1:].astype(np.float64) - sample[:-1]) ** 2).sum(axis=1))
+    if len(sample) > 1 and not np.allclose(recogniser.distance(sample[1:], sample[:-1]), plain, rtol=1e-3, atol=1e-6):
+        job.notes.append(
+            f"The recogniser {recogniser.name} does not compare faces by euclidean distance; limits and difficulties "
+            "of the matching are euclidean distances of its embeddings."
+        )
+    return vectors
+
+
+def _differences(job: Job) -> Pairs:
+    given, faces = job.plan.difficulty, job.faces()
+    assert given is not None
+    perceptual = job.used(create("perceptual", given.perceptual, given.options))
+    pairs = couples(faces)
+    if not pairs:
+        raise TableError("references need people with two images", got="nobody with two images")
+    work = Difference(given.perceptual, given.options, job.album(faces), pairs)
+    parts = [result["d"] for result in job.chunks("difficulty", work, list(pairs))]
+    job.summary[perceptual.name] = f"{len(pairs)} couples"
+    return difficulties(pairs, np.concatenate(parts).tolist())
+
+
+def matching(job: Job) -> None:
+    """Match look-alikes across the contrast, by everything that the plan declares."""
+    plan, faces, vectors = job.plan, job.faces(), Vectors.read(job.path(LATENTS))
+    focal = int((plan.contrast.side(faces) == 1).sum())
+    within = [(_vectors(job, entry.recogniser, entry.options, entry.vectors), entry.limit) for entry in plan.within]
+    by_file = plan.match.distance == "given"
+    with job.voice.task("match", focal) as progress:
+        pairs = match(
+            faces,
+            None if by_file else vectors,
+            plan.contrast,
+            plan.match,
+            within=within,
+            difficulty=_difficulty(job),
+            engine=plan.engine,
+            progress=progress,
+            **_given(job),
+        )
+    job.notes += _both_judge_and_judged(job)
+    job.summary = {"pairs": len(pairs), **({"note": pairs.note} if pairs.note else {})}
+    pairs.write(job.path(PAIRS))
+
+
+def _vectors(job: Job, recogniser: str, options: dict[str, Any], path: str) -> Vectors:
+    if recogniser:
+        return Vectors.read(job.path(EMBEDDINGS) / Declared(recogniser, options).folder)
+    return Vectors.read(job.folder.root / path)
+
+
+def _difficulty(job: Job) -> Pairs | Vectors | None:
+    given = job.plan.difficulty
+    if given is None:
+        return None
+    if given.perceptual or given.pairs:
+        return Pairs.read(job.path(EMBEDDINGS) / _DIFFICULTY if given.perceptual else job.folder.root / given.pairs)
+    return _vectors(job, given.recogniser, given.options, given.vectors)
+
+
+def _given(job: Job) -> dict[str, Any]:
+    """Read the files of given numbers."""
+    given = job.plan.given
+    if given is None:
+        return {}
+    if given.distances:
+        return {"distances": _by_image(job.folder.root / given.distances)}
+    frame = _by_image(job.folder.root / given.scores)
+    if list(frame.columns) != ["score"]:
+        raise TableError("a file of scores has the columns image and score", got=", ".join(map(str, frame.columns)))
+    return {"scores": frame["score"]}
+
+
+def _by_image(path: Path) -> pd.DataFrame:
+    frame, _ = read_frame(path, text=("image",))
+    if "image" not in frame.columns:
+        raise TableError(f"{path.name} has a column image", got=", ".join(map(str, frame.columns[:4])))
+    frame["image"] = frame["image"].astype("str")
+    return frame.set_index("image")
+
+
+def _both_judge_and_judged(job: Job) -> list[str]:
+    """Say when a recogniser's family is in the design and under audit."""
+    judges = [
+        create("recogniser", entry.name, entry.options) for entry in declared(job.plan.within, job.plan.difficulty)
+    ]
+    judged = [create("recogniser", rater.name, rater.options) for rater in job.plan.rater if rater.slot == "recogniser"]
+    both = sorted({judge.family for judge in judges} & {rater.family for rater in judged})
+    return [f"The family {name} is both in the design and under audit: it helped to choose the pairs." for name in both]

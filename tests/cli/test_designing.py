@@ -1,0 +1,126 @@
+"""What a matching goes by, from audit.toml: recognisers, difficulties, given distances and scores."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.cli.measures import Declared
+from likewise.cli.progress import Quiet
+from likewise.cli.run import run
+from likewise.errors import StageError, TableError
+
+LIMIT = 1.1
+
+
+def add(audit, text: str, match: str = "") -> None:
+    """Put options into [match] and sections behind everything."""
+    plan = (audit / "audit.toml").read_text()
+    if match:
+        head, found, tail = re.split(r"(\[match\][^\n]*\n)", plan, maxsplit=1)
+        plan = f"{head}{found}{match}\n{tail}"
+    (audit / "audit.toml").write_text(f"{plan}\n{text}\n")
+
+
+def do(audit, *stages: str) -> lw.Pairs:
+    for stage in stages:
+        run(str(audit), voice=Quiet(), only=stage)
+    return lw.Pairs.read(audit / "pairs.parquet")
+
+
+def statuses(audit) -> dict[str, str]:
+    return {outcome.stage: outcome.status for outcome in run(str(audit), voice=Quiet(), dry_run=True)}
+
+
+def test_a_recogniser_and_a_perceptual_distance_take_part_in_the_design(audit):
+    add(
+        audit,
+        f'[[within]]\nrecogniser = "world"\nlimit = {LIMIT}\n[difficulty]\nperceptual = "pixels"',
+        "references = true\ndifficulty_ratio = 4.0",
+    )
+    pairs = do(audit, "read", "project", "embed", "match")
+    faces = lw.Faces.read(audit / "faces.parquet")
+    vectors = lw.Vectors.read(audit / "embeddings" / Declared("world", {}).folder)
+    hard = lw.Pairs.read(audit / "embeddings" / "difficulty.parquet")
+    by_hand = lw.match(
+        faces,
+        lw.Vectors.read(audit / "latents"),
+        lw.Contrast("perceived_gender", focal="female", reference="male"),
+        pairs.spec,
+        within=[(vectors, LIMIT)],
+        difficulty=hard,
+    )
+    assert pairs == by_hand
+    assert len(pairs) > 0
+    assert {f"{vectors.source} < {LIMIT:g}", "reference of a", "equally difficult"} <= set(pairs.ledger.columns)
+    whose = faces.identities
+    assert (whose.loc[hard.frame["a"]].to_numpy() == whose.loc[hard.frame["b"]].to_numpy()).all()
+    again = statuses(audit)
+    assert again["embed"] == again["match"] == "fresh"
+
+
+def test_a_family_on_both_sides_of_the_bench_is_said(audit, capsys):
+    add(audit, f'[[within]]\nrecogniser = "world"\nlimit = {LIMIT}')
+    outcomes = run(str(audit), voice=Quiet())
+    notes = next(outcome.notes for outcome in outcomes if outcome.stage == "match")
+    assert any("both in the design and under audit" in note for note in notes)
+    assert next(outcome for outcome in outcomes if outcome.stage == "embed").summary
+    with_other = (audit / "audit.toml").read_text().replace(f"limit = {LIMIT}", "limit = 9.0")
+    (audit / "audit.toml").write_text(with_other)
+    changed = statuses(audit)
+    assert (changed["embed"], changed["match"]) == ("fresh", "would run")
+
+
+def test_a_plan_without_measures_has_no_such_stage(audit):
+    assert "embed" not in statuses(audit)
+
+
+def test_matching_waits_for_embeddings(audit):
+    add(audit, f'[[within]]\nrecogniser = "world"\nlimit = {LIMIT}')
+    with pytest.raises(StageError, match="embed"):
+        do(audit, "read", "project", "match")
+
+
+def test_files_of_vectors_difficulties_and_distances(audit):
+    run(str(audit), voice=Quiet(), only="read")
+    faces = lw.Faces.read(audit / "faces.parquet")
+    rng = np.random.default_rng(0)
+    second = lw.Vectors(faces.images, rng.normal(size=(len(faces), 3)), source="mine")
+    second.write(audit / "mine.npz")
+    add(
+        audit,
+        '[[within]]\nvectors = "mine.npz"\nlimit = 2.0\n'
+        '[difficulty]\nvectors = "mine.npz"\n[given]\ndistances = "d.csv"',
+        'references = true\ndistance = "given"',
+    )
+    side = lw.Contrast("perceived_gender", focal="female", reference="male").side(faces)
+    names = [list(side.index[side == sign]) for sign in (1, -1)]
+    table = pd.DataFrame(rng.random((len(names[0]), len(names[1]))), index=names[0], columns=names[1])
+    table.rename_axis("image").reset_index().to_csv(audit / "d.csv", index=False)
+    pairs = do(audit, "project", "match")
+    assert "mine < 2" in pairs.ledger.columns
+    assert "embed" not in statuses(audit)
+    first = pairs.frame.iloc[0]
+    assert first["distance"] == pytest.approx(table.loc[first["a"], first["b"]])
+    lw.Vectors(faces.images, second.values * 0.5, source="mine").write(audit / "mine.npz")
+    assert statuses(audit)["match"] == "would run"
+
+
+def test_a_file_of_scores(audit):
+    run(str(audit), voice=Quiet(), only="read")
+    faces = lw.Faces.read(audit / "faces.parquet")
+    scores = pd.DataFrame({"image": faces.images, "score": np.random.default_rng(0).normal(size=len(faces))})
+    scores.to_csv(audit / "scores.csv", index=False)
+    plan = re.sub(r"caliper = [^\n]*\n", "", (audit / "audit.toml").read_text())
+    (audit / "audit.toml").write_text(plan)
+    add(audit, '[given]\nscores = "scores.csv"', 'method = "propensity"')
+    pairs = do(audit, "project", "match")
+    known = scores.set_index("image")["score"]
+    assert np.allclose(pairs.frame["score_a"], known.loc[pairs.frame["a"]])
+    scores.rename(columns={"score": "skore"}).to_csv(audit / "scores.csv", index=False)
+    with pytest.raises(TableError, match="image and score"):
+        do(audit, "match")
