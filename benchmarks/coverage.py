@@ -31,7 +31,7 @@ from likewise.analyse.resample import bootstrap
 from likewise.analyse.shares import wilson
 from likewise.analyse.slope_tests import slope_tests
 from likewise.analyse.slopes import slopes
-from likewise.analyse.verification import verification
+from likewise.analyse.verification import det, verification
 from likewise.world.planted import CONTRAST, LEVELS, Crowd, Recognition, Turned
 
 Floats = npt.NDArray[np.float64]
@@ -85,22 +85,30 @@ def operating(n: int, seed: int) -> Iterator[Outcome]:
     """The same, at a threshold that is set on the impostor trials."""
     world = Recognition(n, seed, impostors=8)
     ratings, trials, faces, _ = world.tables()
-    rates = verification(ratings, trials, faces, CONTRAST, rates=[RATE], resamples=100, seed=seed).frame
+    rates = verification(ratings, trials, faces, CONTRAST, rates=[RATE]).frame
     true = world.fnmr(RATE)
     for group in ("female", "male"):
         share, low, high, count = _ends(rates, stat="fnmr", group=group)
         yield Outcome(
-            f"FNMR at FMR 1e-2, {group} (bootstrap)", true[group], low, high, wilson(share, count, level=0.95)
+            f"FNMR at FMR 1e-2, {group} (clustered)", true[group], low, high, wilson(share, count, level=0.95)
         )
     gap, low, high, _ = _ends(rates, stat="gap")
     p, q = (_ends(rates, stat="fnmr", group=group) for group in ("female", "male"))
     naive = p[0] * (1 - p[0]) / p[3] + q[0] * (1 - q[0]) / q[3]
-    yield Outcome("gap in FNMR (bootstrap, Newcombe)", true["female"] - true["male"], low, high, _normal(gap, naive))
+    yield Outcome("gap in FNMR (clustered, Newcombe)", true["female"] - true["male"], low, high, _normal(gap, naive))
     share, low, high, count = _ends(rates, stat="fmr", group="within female")
-    yield Outcome("FMR within a group (bootstrap)", RATE, low, high, wilson(share, count, level=0.95))
+    yield Outcome("FMR within a group (clustered)", RATE, low, high, wilson(share, count, level=0.95))
     _, low, high, _ = _ends(rates, stat="max_min", group="FNMR, all groups")
     if np.isfinite(low):  # too few errors bound no ratio, and the row says so
-        yield Outcome("max / min of FNMR (bootstrap)", true["female"] / true["male"], low, high, None)
+        yield Outcome("max / min of FNMR (clustered)", true["female"] / true["male"], low, high, None)
+        _, low, high, _ = _ends(rates, stat="gini", group="FNMR, all groups")
+        truth = (true["female"] - true["male"]) / (true["female"] + true["male"])
+        yield Outcome("Gini coefficient of FNMR (clustered)", truth, low, high, None)
+    curve = det(ratings, trials, faces, CONTRAST, points=3).where(group="female").frame
+    for place, quantity in zip(("at FMR 0.5", "in the middle", "at its lowest FMR"), curve["quantity"], strict=True):
+        _, low, high, _ = _ends(curve, quantity=quantity)
+        truth = world.fnmr(float(quantity.rsplit(" ", 1)[-1]))["female"]
+        yield Outcome(f"DET curve {place} (clustered)", truth, low, high, None)
 
 
 def turned(n: int, seed: int) -> Iterator[Outcome]:
