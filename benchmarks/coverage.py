@@ -24,18 +24,23 @@ from scipy.special import ndtri
 
 import likewise as lw
 from likewise.analyse.agreement import agreement
+from likewise.analyse.features import kernel_distance
 from likewise.analyse.gaps import explained, gaps
-from likewise.analyse.quality import quality
+from likewise.analyse.image_quality import feature_distances, inception_scores
+from likewise.analyse.panel import panel
+from likewise.analyse.quality import mixed_quality, quality
 from likewise.analyse.representation import representation
 from likewise.analyse.resample import bootstrap
+from likewise.analyse.scales import scales
 from likewise.analyse.shares import wilson
+from likewise.analyse.skin_tone import tone_agreement
 from likewise.analyse.slope_tests import slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import det, verification
 from likewise.world.planted import CONTRAST, LEVELS, Crowd, Recognition, Turned
+from likewise.world.planted_people import TONE, Classes, Features, Leaning, Steps, Tones
 
 Floats = npt.NDArray[np.float64]
-TONE = lw.Contrast("perceived_skin_tone", focal="darker", reference="lighter")
 RATE = 0.01
 
 
@@ -50,7 +55,9 @@ class Outcome(NamedTuple):
 
 
 def _ends(found: pd.DataFrame, **where: str) -> tuple[float, float, float, int]:
-    hit = np.logical_and.reduce([found[name].to_numpy() == value for name, value in where.items()])
+    hit = np.logical_and.reduce(
+        [np.ones(len(found), dtype=bool)] + [found[name].to_numpy() == value for name, value in where.items()]
+    )
     row = found.iloc[int(np.flatnonzero(hit)[0])]
     return float(row["estimate"]), float(row["low"]), float(row["high"]), int(row["n"])
 
@@ -127,18 +134,7 @@ def turned(n: int, seed: int) -> Iterator[Outcome]:
         "label rate (jackknife by identity, Wilson)", world.middle, low, high, wilson(share, count, level=0.95)
     )
     _, low, high, _ = _ends(tests, stat="log_odds_slope")
-    rates = world.middle + world.slope * np.array(LEVELS)
-    yield Outcome("slope of the log odds (GEE logit)", _logit_slope(rates), low, high, None)
-
-
-def _logit_slope(rates: Floats) -> float:
-    """Return the slope that a logistic regression finds in infinitely many faces."""
-    x = np.column_stack([np.ones(len(LEVELS)), LEVELS])
-    beta = np.zeros(2)
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-x @ beta))
-        beta += np.linalg.solve(x.T @ (x * (chance * (1 - chance))[:, None]), x.T @ (rates - chance))
-    return float(beta[1])
+    yield Outcome("slope of the log odds (GEE logit)", world.log_odds_slope, low, high, None)
 
 
 def crowd(n: int, seed: int) -> Iterator[Outcome]:
@@ -161,10 +157,7 @@ def crowd(n: int, seed: int) -> Iterator[Outcome]:
     truth = float(np.log(darker / (1 - darker)) - np.log(lighter / (1 - lighter)))
     yield Outcome("gap in log odds (GEE logit, crossed)", truth, low, high, None)
     _, low, high, _ = _ends(agreement(ratings, question="judged_real").frame, stat="alpha")
-    base = np.array([darker, lighter, 1 - miss, 1 - miss])
-    spread = base.var() + world.image_reach**2 / 3
-    truth = float(spread / (base.mean() * (1 - base.mean())))
-    yield Outcome("Krippendorff's alpha (jackknife by unit)", truth, low, high, None)
+    yield Outcome("Krippendorff's alpha (jackknife by unit)", world.alpha, low, high, None)
 
 
 def resampled(n: int, seed: int) -> Iterator[Outcome]:
@@ -203,6 +196,78 @@ def shown(n: int, seed: int) -> Iterator[Outcome]:
     yield Outcome("share under a term (Wilson by identity)", 0.33, low, high, wilson(share, count, level=0.95))
 
 
+def leaning(n: int, seed: int) -> Iterator[Outcome]:
+    """Eight answers an image in log odds: n images, half as many raters but no more than 60."""
+    world = Leaning(n, min(n // 2, 60), seed)
+    ratings, faces = world.tables()
+    try:
+        found = mixed_quality(ratings, faces, TONE, made_by="made_by", generated="generator").frame
+    except lw.LikewiseError:  # no fit: the estimate does not exist and says so
+        return
+    _, low, high, _ = _ends(found, stat="mixed_log_odds_gap")
+    generated = faces.frame["made_by"].eq("generator")
+    y = ratings.frame["value"].to_numpy().reshape(n, -1)[generated]
+    (p, k), (q, m) = ((part.mean(), part.size) for part in (y[::2], y[1::2]))
+    plain = float(np.log(p / (1 - p)) - np.log(q / (1 - q)))
+    naive = _normal(plain, float(1 / (k * p * (1 - p)) + 1 / (m * q * (1 - q))))
+    yield Outcome("gap in log odds, one image and rater (mixed logit)", world.gap, low, high, naive)
+
+
+def steps(n: int, seed: int) -> Iterator[Outcome]:
+    """Eight answers an image in four steps: n images and n / 2 raters."""
+    world = Steps(n, n // 2, seed)
+    ratings, faces = world.tables()
+    found = scales(ratings, faces, TONE, question="how_sure").frame
+    value = ratings.frame["value"].to_numpy().reshape(n, -1)
+    focal, reference = (value[k::2].ravel() for k in (0, 1))
+    test = stats.mannwhitneyu(focal, reference)
+    chance = float(test.statistic) / (focal.size * reference.size)
+    naive = _normal(chance, (focal.size + reference.size + 1) / (12 * focal.size * reference.size))
+    _, low, high, _ = _ends(found, stat="superiority")
+    yield Outcome("superiority of ordinal answers (jackknife, crossed)", world.superiority, low, high, naive)
+    mean, low, high, _ = _ends(found, stat="mean", group="darker")
+    truth = float(world.shares[0] @ np.arange(1, 5))
+    naive = _normal(mean, float(focal.var(ddof=1)) / focal.size)
+    yield Outcome("mean of ordinal answers (jackknife, crossed)", truth, low, high, naive)
+    yes = lw.Ratings(ratings.frame.assign(value=(ratings.frame["value"] > 2).astype(float)))
+    kind = dict(faces.attribute("perceived_skin_tone"))
+    found = panel(yes, kind, question="how_sure", compare=("darker", "lighter")).frame
+    true = [float(part[2:].sum()) for part in world.shares]
+    share, low, high, count = _ends(found, stat="share", group="darker")
+    yield Outcome("panel: share of yes (jackknife, crossed)", true[0], low, high, wilson(share, count, level=0.95))
+    other, *_ = _ends(found, stat="share", group="lighter")
+    gap, low, high, _ = _ends(found, stat="gap")
+    naive = _normal(gap, share * (1 - share) / count + other * (1 - other) / count)
+    yield Outcome("panel: gap in shares (jackknife, crossed)", true[0] - true[1], low, high, naive)
+
+
+def tones(n: int, seed: int) -> Iterator[Outcome]:
+    """Eight answers an image about its tone: n images and n / 2 raters."""
+    world = Tones(n, n // 2, seed)
+    ratings, faces = world.tables()
+    r, low, high, _ = _ends(tone_agreement(ratings, faces, question="tone", measured="measured_ita").frame)
+    half = 1.96 / (n - 3) ** 0.5
+    naive = (float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half)))
+    yield Outcome("rank correlation of tones (influence, crossed)", world.correlation, low, high, naive)
+
+
+def pictures(n: int, seed: int) -> Iterator[Outcome]:
+    """Two real and two generated pictures an identity, n / 2 identities of each in a group."""
+    world = Features(n, seed)
+    found = feature_distances(*world.tables(), TONE, made_by="made_by", generated="generator", permutations=0).frame
+    values, faces = world.tables()
+    mine = faces.frame["perceived_skin_tone"].eq("darker").to_numpy()
+    fake = faces.frame["made_by"].eq("generator").to_numpy()
+    own, other = (values.values[mine & kind].astype(np.float64) for kind in (fake, ~fake))
+    naive = _normal(*kernel_distance(own, other))
+    _, low, high, _ = _ends(found, stat="kid", group="darker")
+    yield Outcome("KID (U-statistic, jackknife by identity)", world.kid, low, high, naive)
+    classes = Classes(n, seed)
+    found = inception_scores(*classes.tables(), TONE, made_by="made_by", generated="generator").frame
+    _, low, high, _ = _ends(found, stat="inception_score", sample="generated", group="darker")
+    yield Outcome("Inception Score (jackknife by identity)", classes.score, low, high, None)
+
+
 EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "recognition": recognition,
     "operating": operating,
@@ -210,6 +275,10 @@ EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "crowd": crowd,
     "resampled": resampled,
     "shown": shown,
+    "leaning": leaning,
+    "steps": steps,
+    "tones": tones,
+    "pictures": pictures,
 }
 
 
