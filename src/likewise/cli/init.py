@@ -42,6 +42,9 @@ antiexact = ["identity"]       # a person occurs in one pair at most
 # caliper = {{ perceived_age = 5, distance = 4.5 }}   # the largest differences allowed
 # max_pairs = 500
 
+[trials]                       # what recognisers are asked besides two images of each person:
+impostors = 10                 # so many images of others an image, to count false matches (0: none)
+
 # Who is audited: one section each. `likewise slots` lists who there is.
 # [[rater]]
 # slot = "recogniser"          # says how far apart two images of a person are

@@ -55,6 +55,17 @@ class Rater:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrialsPlan:
+    """How many pictures of other people a recogniser compares each picture with, so that its errors can be counted."""
+
+    impostors: int = 10
+
+    def __post_init__(self) -> None:
+        if self.impostors < 0:
+            raise PlanError("impostors is not negative", got=str(self.impostors))
+
+
+@dataclass(frozen=True, kw_only=True)
 class AskPlan:
     """Whose answers stand for people's: the crowd slot's occupant and its options."""
 
@@ -94,6 +105,7 @@ class Plan:
     """A file of vectors to use instead of projecting."""
     project: ProjectSpec = field(default_factory=ProjectSpec)
     match: MatchSpec = field(default_factory=MatchSpec)
+    trials: TrialsPlan = field(default_factory=TrialsPlan)
     rater: tuple[Rater, ...] = ()
     counterfactual: SweepSpec | None = None
     ask: AskPlan | None = None
@@ -109,8 +121,8 @@ class Plan:
 
 
 _SECTIONS: dict[str, type] = {
-    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "counterfactual": SweepSpec, "ask": AskPlan,
-    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "trials": TrialsPlan,
+    "counterfactual": SweepSpec, "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
 _SPELT = {"lambda": "lambda_"}  # a word that Python keeps for itself
