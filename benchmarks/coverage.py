@@ -1,7 +1,6 @@
 """How often intervals hold the truth: planted tables, many seeds, and the naive interval beside.
 
-    python benchmarks/coverage.py [--seeds 1000] [--first 0] [--clusters 50 200 1000] [--only NAME] [--keep parts.csv]
-                                  [--write docs/coverage.md]
+    python benchmarks/coverage.py [--only NAME] [--first 200000] [--keep parts.csv] [--write docs/coverage.md]
 
 Every experiment draws tables whose true values are known (likewise.world.planted), calls the public function on them,
 and counts how often the 95 % interval holds the truth. Naive means: the same estimate with the interval that takes
@@ -202,7 +201,7 @@ def leaning(n: int, seed: int) -> Iterator[Outcome]:
     ratings, faces = world.tables()
     try:
         found = mixed_quality(ratings, faces, TONE, made_by="made_by", generated="generator").frame
-    except lw.LikewiseError:  # no fit: the estimate does not exist and says so
+    except lw.LikewiseError:  # there is no fit, and the error says so
         return
     _, low, high, _ = _ends(found, stat="mixed_log_odds_gap")
     generated = faces.frame["made_by"].eq("generator")
