@@ -323,9 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="the first seed; fresh ones judge what old ones tuned")
-    parser.add_argument(
-        "--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw what was kept"
-    )
+    parser.add_argument("--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw the kept")
     parser.add_argument("--only", choices=sorted(EXPERIMENTS))
     parser.add_argument("--keep", type=Path, help="CSV to which results are added; the table is drawn from all of it")
     parser.add_argument("--write", type=Path, help="file in which the table between the marks is replaced")
