@@ -1,7 +1,6 @@
 """How often intervals hold the truth: planted tables, many seeds, and the naive interval beside.
 
-    python benchmarks/coverage.py [--seeds 1000] [--first 0] [--clusters 50 200 1000] [--only NAME] [--keep parts.csv]
-                                  [--write docs/coverage.md]
+    python benchmarks/coverage.py [--only NAME] [--first 200000] [--keep parts.csv] [--write docs/coverage.md]
 
 Every experiment draws tables whose true values are known (likewise.world.planted), calls the public function on them,
 and counts how often the 95 % interval holds the truth. Naive means: the same estimate with the interval that takes
@@ -24,18 +23,23 @@ from scipy.special import ndtri
 
 import likewise as lw
 from likewise.analyse.agreement import agreement
+from likewise.analyse.features import kernel_distance
 from likewise.analyse.gaps import explained, gaps
-from likewise.analyse.quality import quality
+from likewise.analyse.image_quality import feature_distances, inception_scores
+from likewise.analyse.panel import panel
+from likewise.analyse.quality import mixed_quality, quality
 from likewise.analyse.representation import representation
 from likewise.analyse.resample import bootstrap
+from likewise.analyse.scales import scales
 from likewise.analyse.shares import wilson
+from likewise.analyse.skin_tone import tone_agreement
 from likewise.analyse.slope_tests import slope_tests
 from likewise.analyse.slopes import slopes
-from likewise.analyse.verification import verification
+from likewise.analyse.verification import det, verification
 from likewise.world.planted import CONTRAST, LEVELS, Crowd, Recognition, Turned
+from likewise.world.planted_people import TONE, Classes, Features, Leaning, Steps, Tones
 
 Floats = npt.NDArray[np.float64]
-TONE = lw.Contrast("perceived_skin_tone", focal="darker", reference="lighter")
 RATE = 0.01
 
 
@@ -50,7 +54,9 @@ class Outcome(NamedTuple):
 
 
 def _ends(found: pd.DataFrame, **where: str) -> tuple[float, float, float, int]:
-    hit = np.logical_and.reduce([found[name].to_numpy() == value for name, value in where.items()])
+    hit = np.logical_and.reduce(
+        [np.ones(len(found), dtype=bool)] + [found[name].to_numpy() == value for name, value in where.items()]
+    )
     row = found.iloc[int(np.flatnonzero(hit)[0])]
     return float(row["estimate"]), float(row["low"]), float(row["high"]), int(row["n"])
 
@@ -85,22 +91,30 @@ def operating(n: int, seed: int) -> Iterator[Outcome]:
     """The same, at a threshold that is set on the impostor trials."""
     world = Recognition(n, seed, impostors=8)
     ratings, trials, faces, _ = world.tables()
-    rates = verification(ratings, trials, faces, CONTRAST, rates=[RATE], resamples=100, seed=seed).frame
+    rates = verification(ratings, trials, faces, CONTRAST, rates=[RATE]).frame
     true = world.fnmr(RATE)
     for group in ("female", "male"):
         share, low, high, count = _ends(rates, stat="fnmr", group=group)
         yield Outcome(
-            f"FNMR at FMR 1e-2, {group} (bootstrap)", true[group], low, high, wilson(share, count, level=0.95)
+            f"FNMR at FMR 1e-2, {group} (clustered)", true[group], low, high, wilson(share, count, level=0.95)
         )
     gap, low, high, _ = _ends(rates, stat="gap")
     p, q = (_ends(rates, stat="fnmr", group=group) for group in ("female", "male"))
     naive = p[0] * (1 - p[0]) / p[3] + q[0] * (1 - q[0]) / q[3]
-    yield Outcome("gap in FNMR (bootstrap, Newcombe)", true["female"] - true["male"], low, high, _normal(gap, naive))
+    yield Outcome("gap in FNMR (clustered, Newcombe)", true["female"] - true["male"], low, high, _normal(gap, naive))
     share, low, high, count = _ends(rates, stat="fmr", group="within female")
-    yield Outcome("FMR within a group (bootstrap)", RATE, low, high, wilson(share, count, level=0.95))
+    yield Outcome("FMR within a group (clustered)", RATE, low, high, wilson(share, count, level=0.95))
     _, low, high, _ = _ends(rates, stat="max_min", group="FNMR, all groups")
     if np.isfinite(low):  # too few errors bound no ratio, and the row says so
-        yield Outcome("max / min of FNMR (bootstrap)", true["female"] / true["male"], low, high, None)
+        yield Outcome("max / min of FNMR (clustered)", true["female"] / true["male"], low, high, None)
+        _, low, high, _ = _ends(rates, stat="gini", group="FNMR, all groups")
+        truth = (true["female"] - true["male"]) / (true["female"] + true["male"])
+        yield Outcome("Gini coefficient of FNMR (clustered)", truth, low, high, None)
+    curve = det(ratings, trials, faces, CONTRAST, points=3).where(group="female").frame
+    for place, quantity in zip(("at FMR 0.5", "in the middle", "at its lowest FMR"), curve["quantity"], strict=True):
+        _, low, high, _ = _ends(curve, quantity=quantity)
+        truth = world.fnmr(float(quantity.rsplit(" ", 1)[-1]))["female"]
+        yield Outcome(f"DET curve {place} (clustered)", truth, low, high, None)
 
 
 def turned(n: int, seed: int) -> Iterator[Outcome]:
@@ -119,18 +133,7 @@ def turned(n: int, seed: int) -> Iterator[Outcome]:
         "label rate (jackknife by identity, Wilson)", world.middle, low, high, wilson(share, count, level=0.95)
     )
     _, low, high, _ = _ends(tests, stat="log_odds_slope")
-    rates = world.middle + world.slope * np.array(LEVELS)
-    yield Outcome("slope of the log odds (GEE logit)", _logit_slope(rates), low, high, None)
-
-
-def _logit_slope(rates: Floats) -> float:
-    """Return the slope that a logistic regression finds in infinitely many faces."""
-    x = np.column_stack([np.ones(len(LEVELS)), LEVELS])
-    beta = np.zeros(2)
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-x @ beta))
-        beta += np.linalg.solve(x.T @ (x * (chance * (1 - chance))[:, None]), x.T @ (rates - chance))
-    return float(beta[1])
+    yield Outcome("slope of the log odds (GEE logit)", world.log_odds_slope, low, high, None)
 
 
 def crowd(n: int, seed: int) -> Iterator[Outcome]:
@@ -153,10 +156,7 @@ def crowd(n: int, seed: int) -> Iterator[Outcome]:
     truth = float(np.log(darker / (1 - darker)) - np.log(lighter / (1 - lighter)))
     yield Outcome("gap in log odds (GEE logit, crossed)", truth, low, high, None)
     _, low, high, _ = _ends(agreement(ratings, question="judged_real").frame, stat="alpha")
-    base = np.array([darker, lighter, 1 - miss, 1 - miss])
-    spread = base.var() + world.image_reach**2 / 3
-    truth = float(spread / (base.mean() * (1 - base.mean())))
-    yield Outcome("Krippendorff's alpha (jackknife by unit)", truth, low, high, None)
+    yield Outcome("Krippendorff's alpha (jackknife by unit)", world.alpha, low, high, None)
 
 
 def resampled(n: int, seed: int) -> Iterator[Outcome]:
@@ -195,6 +195,78 @@ def shown(n: int, seed: int) -> Iterator[Outcome]:
     yield Outcome("share under a term (Wilson by identity)", 0.33, low, high, wilson(share, count, level=0.95))
 
 
+def leaning(n: int, seed: int) -> Iterator[Outcome]:
+    """Eight answers an image in log odds: n images, half as many raters but no more than 60."""
+    world = Leaning(n, min(n // 2, 60), seed)
+    ratings, faces = world.tables()
+    try:
+        found = mixed_quality(ratings, faces, TONE, made_by="made_by", generated="generator").frame
+    except lw.LikewiseError:  # there is no fit, and the error says so
+        return
+    _, low, high, _ = _ends(found, stat="mixed_log_odds_gap")
+    generated = faces.frame["made_by"].eq("generator")
+    y = ratings.frame["value"].to_numpy().reshape(n, -1)[generated]
+    (p, k), (q, m) = ((part.mean(), part.size) for part in (y[::2], y[1::2]))
+    plain = float(np.log(p / (1 - p)) - np.log(q / (1 - q)))
+    naive = _normal(plain, float(1 / (k * p * (1 - p)) + 1 / (m * q * (1 - q))))
+    yield Outcome("gap in log odds, one image and rater (mixed logit)", world.gap, low, high, naive)
+
+
+def steps(n: int, seed: int) -> Iterator[Outcome]:
+    """Eight answers an image in four steps: n images and n / 2 raters."""
+    world = Steps(n, n // 2, seed)
+    ratings, faces = world.tables()
+    found = scales(ratings, faces, TONE, question="how_sure").frame
+    value = ratings.frame["value"].to_numpy().reshape(n, -1)
+    focal, reference = (value[k::2].ravel() for k in (0, 1))
+    test = stats.mannwhitneyu(focal, reference)
+    chance = float(test.statistic) / (focal.size * reference.size)
+    naive = _normal(chance, (focal.size + reference.size + 1) / (12 * focal.size * reference.size))
+    _, low, high, _ = _ends(found, stat="superiority")
+    yield Outcome("superiority of ordinal answers (jackknife, crossed)", world.superiority, low, high, naive)
+    mean, low, high, _ = _ends(found, stat="mean", group="darker")
+    truth = float(world.shares[0] @ np.arange(1, 5))
+    naive = _normal(mean, float(focal.var(ddof=1)) / focal.size)
+    yield Outcome("mean of ordinal answers (jackknife, crossed)", truth, low, high, naive)
+    yes = lw.Ratings(ratings.frame.assign(value=(ratings.frame["value"] > 2).astype(float)))
+    kind = dict(faces.attribute("perceived_skin_tone"))
+    found = panel(yes, kind, question="how_sure", compare=("darker", "lighter")).frame
+    true = [float(part[2:].sum()) for part in world.shares]
+    share, low, high, count = _ends(found, stat="share", group="darker")
+    yield Outcome("panel: share of yes (jackknife, crossed)", true[0], low, high, wilson(share, count, level=0.95))
+    other, *_ = _ends(found, stat="share", group="lighter")
+    gap, low, high, _ = _ends(found, stat="gap")
+    naive = _normal(gap, share * (1 - share) / count + other * (1 - other) / count)
+    yield Outcome("panel: gap in shares (jackknife, crossed)", true[0] - true[1], low, high, naive)
+
+
+def tones(n: int, seed: int) -> Iterator[Outcome]:
+    """Eight answers an image about its tone: n images and n / 2 raters."""
+    world = Tones(n, n // 2, seed)
+    ratings, faces = world.tables()
+    r, low, high, _ = _ends(tone_agreement(ratings, faces, question="tone", measured="measured_ita").frame)
+    half = 1.96 / (n - 3) ** 0.5
+    naive = (float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half)))
+    yield Outcome("rank correlation of tones (influence, crossed)", world.correlation, low, high, naive)
+
+
+def pictures(n: int, seed: int) -> Iterator[Outcome]:
+    """Two real and two generated pictures an identity, n / 2 identities of each in a group."""
+    world = Features(n, seed)
+    found = feature_distances(*world.tables(), TONE, made_by="made_by", generated="generator", permutations=0).frame
+    values, faces = world.tables()
+    mine = faces.frame["perceived_skin_tone"].eq("darker").to_numpy()
+    fake = faces.frame["made_by"].eq("generator").to_numpy()
+    own, other = (values.values[mine & kind].astype(np.float64) for kind in (fake, ~fake))
+    naive = _normal(*kernel_distance(own, other))
+    _, low, high, _ = _ends(found, stat="kid", group="darker")
+    yield Outcome("KID (U-statistic, jackknife by identity)", world.kid, low, high, naive)
+    classes = Classes(n, seed)
+    found = inception_scores(*classes.tables(), TONE, made_by="made_by", generated="generator").frame
+    _, low, high, _ = _ends(found, stat="inception_score", sample="generated", group="darker")
+    yield Outcome("Inception Score (jackknife by identity)", classes.score, low, high, None)
+
+
 EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "recognition": recognition,
     "operating": operating,
@@ -202,6 +274,10 @@ EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "crowd": crowd,
     "resampled": resampled,
     "shown": shown,
+    "leaning": leaning,
+    "steps": steps,
+    "tones": tones,
+    "pictures": pictures,
 }
 
 
@@ -247,9 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="the first seed; fresh ones judge what old ones tuned")
-    parser.add_argument(
-        "--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw what was kept"
-    )
+    parser.add_argument("--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw the kept")
     parser.add_argument("--only", choices=sorted(EXPERIMENTS))
     parser.add_argument("--keep", type=Path, help="CSV to which results are added; the table is drawn from all of it")
     parser.add_argument("--write", type=Path, help="file in which the table between the marks is replaced")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 
+import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,6 +54,19 @@ def test_the_published_alphas(scale, alpha):
     assert row["clusters"] == 11 and row["n"] == 40  # the unit with one answer carries nothing
 
 
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+def test_alpha_agrees_with_krippendorff_and_crowd_kit(scale):
+    ratings, _ = planted([0.9, 0.7, 0.6, 0.5, 0.4], units=80, seed=5, values=4)
+    frame = ratings.frame
+    ours = only(agreement(ratings, question="q", scale=scale), stat="alpha")["estimate"]
+    wide = frame.pivot(index="rater", columns="unit", values="value")
+    assert ours == pytest.approx(krippendorff.alpha(wide.to_numpy(), level_of_measurement=scale), abs=1e-12)
+    if scale == "nominal":
+        metrics = importlib.import_module("crowdkit.metrics.data")
+        named = frame.rename(columns={"unit": "task", "rater": "worker", "value": "label"})
+        assert ours == pytest.approx(metrics.alpha_krippendorff(named[["task", "worker", "label"]]), abs=1e-9)
+
+
 def test_alpha_is_zero_for_guessing_and_one_for_agreement():
     found = [only(agreement(planted([1 / 3] * 6, 100, seed)[0], question="q"), stat="alpha") for seed in range(200)]
     assert 0.91 < np.mean([row["low"] < 0 < row["high"] for row in found]) < 0.985
@@ -77,7 +92,7 @@ def test_dawid_skene_beats_the_majority_when_raters_differ():
 
 
 def test_dawid_skene_agrees_with_crowd_kit():
-    aggregation = pytest.importorskip("crowdkit.aggregation", reason="the extra likewise[crowd] is not installed")
+    aggregation = importlib.import_module("crowdkit.aggregation")
     ratings, _ = planted([0.9, 0.8, 0.7, 0.6, 0.5], seed=3)
     votes = Votes.of(ratings, "q")
     frame = pd.DataFrame({"task": votes.unit, "worker": votes.rater, "label": votes.value})

@@ -30,6 +30,10 @@ def benchmark() -> ModuleType:
         ("crowd", 80, 100),
         ("resampled", 150, 100),
         ("shown", 80, 100),
+        ("leaning", 50, 20),
+        ("steps", 60, 60),
+        ("tones", 60, 100),
+        ("pictures", 60, 60),
     ],
 )
 def test_intervals_hold(benchmark, experiment, clusters, seeds):

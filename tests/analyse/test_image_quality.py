@@ -12,7 +12,7 @@ from scipy import linalg, stats
 import likewise as lw
 from likewise.analyse.features import frechet, frechet_limit, inception_columns, kernel_distance, log_inception
 from likewise.analyse.image_quality import feature_distances, inception_scores
-from likewise.analyse.skin_tone import hue, ita, tone_agreement
+from likewise.analyse.skin_tone import _Answers, hue, ita, tone_agreement
 from likewise.errors import TableError, VectorError
 from picked import only
 
@@ -64,10 +64,27 @@ def test_kernel_distance_by_brute_force():
 
     value, variance = kernel_distance(x, y)
     assert value == pytest.approx(mmd(x, y))
-    left = np.array([mmd(np.delete(x, i, 0), y) for i in range(7)])
-    right = np.array([mmd(x, np.delete(y, i, 0)) for i in range(9)])
-    known = 6 / 7 * np.square(left - left.mean()).sum() + 8 / 9 * np.square(right - right.mean()).sum()
-    assert variance == pytest.approx(known)
+    left = [mmd(np.delete(x, i, 0), y) for i in range(7)]
+    right = [mmd(x, np.delete(y, i, 0)) for i in range(9)]
+    assert variance == pytest.approx(15 * np.var(left + right))
+
+
+def test_kernel_distance_counts_pairs_of_two_identities_and_leaves_them_out_whole():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(8, 3)), rng.normal(size=(10, 3))
+    x_who, y_who = np.repeat(np.arange(4), 2), np.repeat(np.arange(2, 7), 2)  # two people are in both sets
+
+    def mean(a, who, b, other):
+        found = [(a[i] @ b[j] / 3 + 1) ** 3 for i in range(len(a)) for j in range(len(b)) if who[i] != other[j]]
+        return np.mean(found)
+
+    def mmd(out):
+        a, who, b, other = x[x_who != out], x_who[x_who != out], y[y_who != out], y_who[y_who != out]
+        return mean(a, who, a, who) + mean(b, other, b, other) - 2 * mean(a, who, b, other)
+
+    value, variance = kernel_distance(x, y, x_who, y_who)
+    assert value == pytest.approx(mmd(-1))
+    assert variance == pytest.approx(6 * np.var([mmd(out) for out in range(7)]))
 
 
 def test_a_group_that_is_drawn_worse_is_found_and_one_that_is_not_is_not():
@@ -134,6 +151,29 @@ def test_measured_and_answered_tone_agree_in_order():
     still = lw.Ratings(ratings.frame.assign(value=1.0))
     with pytest.raises(TableError, match="both vary"):
         tone_agreement(still, faces, question="tone", measured="measured_ita")
+
+
+def test_the_pull_of_images_and_answers_is_what_leaving_them_out_does():
+    """Two routes: Spearman's correlation without one person, without one answer; and the influences."""
+    rng = np.random.default_rng(0)
+    image, rater = (codes.ravel() for codes in np.mgrid[:60, :6])
+    tone = rng.normal(size=60)
+    value = np.clip(np.round(tone[image] + rng.normal(size=360)), -2, 2)
+    frame = pd.DataFrame({"unit": image, "rater": rater, "value": value, "measured": (tone**3)[image]})
+    frame["identity"] = frame["unit"] // 2
+    laid = _Answers.of(frame)
+
+    def without(rows):
+        means = frame[~rows].groupby("unit").agg(value=("value", "mean"), measured=("measured", "first"))
+        return stats.spearmanr(means["value"], means["measured"]).statistic
+
+    whole = laid.correlation
+    assert whole == pytest.approx(without(frame["unit"] < 0))
+    people = np.array([without(frame["identity"] == k) for k in range(30)])
+    pulls = np.bincount(laid.identity, weights=laid._pull_of_images())
+    assert 30 * np.var(pulls, ddof=1) == pytest.approx(29 * np.var(people), rel=0.1)
+    answers = np.array([without(frame.index == k) for k in range(0, 360, 7)]) - whole
+    assert np.corrcoef(answers, laid._pull_of_answers()[::7])[0, 1] > 0.99
 
 
 def test_angles_of_skin():

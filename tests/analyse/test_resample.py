@@ -47,10 +47,21 @@ def test_the_cluster_bootstrap_is_what_copying_rows_would_give():
         mean(np.concatenate([np.repeat(columns[codes == g], int(times), axis=0) for g, times in enumerate(row)]).sum(0))
         for row in weights
     ]
-    whole = float(mean(columns.sum(0)))
-    expected = percentiles(whole, np.array(copied), clusters=15, level=0.9)
-    found = bootstrap(columns, mean, [codes], level=0.9, seed=5, resamples=40)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert mean(weights @ resample.totals(columns, codes)) == pytest.approx(copied)
+
+
+def test_the_bootstrap_is_studentised():
+    """Two routes: the mean of a resample has the standard error of its own clusters."""
+    y = np.random.default_rng(3).exponential(size=40)
+    found = bootstrap(columns_of(y), mean, [np.arange(40)], level=0.9, seed=5, resamples=500)
+    weights = np.concatenate(list(draws(40, resamples=500, seed=5)))
+    resampled = [np.repeat(y, row.astype(int)) for row in weights]
+    t = [(one.mean() - y.mean()) / (one.std(ddof=1) / 40**0.5) for one in resampled]
+    low, high = y.mean() - np.quantile(t, [0.95, 0.05]) * y.std(ddof=1) / 40**0.5
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-6)
+    assert found.high - found.estimate > found.estimate - found.low  # the long tail is above
+    still = bootstrap(columns_of(np.ones(9)), mean, [np.arange(9)], level=0.95, seed=0)
+    assert (still.low, still.high) == (1, 1)
 
 
 def test_the_crossed_bootstrap_is_what_weighing_every_row_would_give():

@@ -1,7 +1,8 @@
-"""Hidden bias: well-known examples, and the room's own tables.
+"""Hidden bias: well-known examples, other routes to the same numbers, and the room's own tables.
 
-The examples and where they are printed are quoted from memory; neither the books nor the R packages were at hand. That
-the figures fit together (T = 527, five bounds, two conventions) speaks for them. Check the source before citing it.
+Where the examples are printed is quoted from memory; neither the books nor the R packages rbounds and EValue were at
+hand. The numbers are not from memory: plain R (4.2.2) gives them again, by the code in the docstrings, and below they
+are derived by going through every sign and every hidden factor.
 """
 
 from __future__ import annotations
@@ -33,13 +34,46 @@ LEAD = np.array(EXPOSED) - np.array(CONTROL)
 
 @pytest.mark.parametrize(("gamma", "p"), [(2, 0.0018), (3, 0.0136), (4, 0.0388), (4.25, 0.0468), (5, 0.0740)])
 def test_signed_rank_bounds_of_the_lead_example(gamma, p):
-    """Rosenbaum (2002), table 4.1. The same in R, up to the zero pair, which rbounds drops before it ranks:
+    """As in Rosenbaum (2002), table 4.1; recomputed in R 4.2.2 (rbounds drops the zero pair before it ranks):
 
-    library(rbounds); psens(exposed, control, Gamma = 5, GammaInc = 0.25)
-
-    The values are quoted, and agree with an independent recomputation; R was not at hand.
+    d <- exposed - control; r <- rank(abs(d)); T <- sum(r[d > 0]); k <- d != 0; p <- g / (1 + g)
+    1 - pnorm((T - p * sum(r[k])) / sqrt(p * (1 - p) * sum(r[k]^2)))      # T = 527
     """
     assert signed_rank_p(LEAD, gamma) == pytest.approx(p, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "exact"), [(2, 0.00043386693548), (3, 0.00655214381758), (4, 0.0269994722568), (5, 0.0635622718049)]
+)
+def test_the_large_sample_bound_is_close_to_the_exact_one_and_above_it(gamma, exact):
+    """The exact chance that T reaches 527, in R 4.2.2, by adding up ranks one at a time (doubled, for the ties):
+
+    f <- 1; for (w in round(2 * r[k])) f <- c(f, rep(0, w)) * (1 - p) + c(rep(0, w), f) * p
+    sum(f[(2 * T + 1):length(f)])
+    """
+    assert exact < signed_rank_p(LEAD, gamma) < exact + 0.013
+
+
+def test_no_hidden_factor_does_worse_than_the_one_that_is_bounded():
+    """Every sign of nine pairs, and every pattern of hidden advantages, each pair's odds 1 / Gamma or Gamma."""
+    gamma, d = 2.0, np.array([0.3, 1.1, -0.2, 0.8, 1.9, -0.6, 2.2, 0.5, 1.4])
+    ranks = stats.rankdata(np.abs(d))
+    signs = (np.arange(2**9)[:, None] >> np.arange(9)) & 1  # [512, 9]
+    reached = signs @ ranks >= ranks[d > 0].sum()
+    p = []
+    for pattern in signs:  # who has the advantage in each pair
+        favoured = signs == pattern
+        p.append(np.where(favoured, gamma, 1).prod(axis=1)[reached].sum() / (1 + gamma) ** 9)
+    assert np.argmax(p) == 2**9 - 1  # the advantage lies with every focal image
+    assert signed_rank_p(d, gamma) == pytest.approx(max(p), abs=0.03)
+
+
+def test_mcnemar_is_the_worst_of_all_hidden_factors():
+    gamma, more, fewer = 1.7, 7, 2
+    signs = (np.arange(2**9)[:, None] >> np.arange(9)) & 1
+    reached = signs.sum(axis=1) >= more
+    brute = np.where(signs == 1, gamma, 1.0).prod(axis=1)[reached].sum() / (1 + gamma) ** 9
+    assert mcnemar_p(more, fewer, gamma) == pytest.approx(brute)
 
 
 def test_dropping_the_zero_pair_first_gives_what_rbounds_prints():
@@ -58,8 +92,8 @@ def test_without_bias_it_is_wilcoxon():
 def test_mcnemar_bounds_of_the_smoking_example(gamma, p):
     """Hammond (1964): of 122 discordant pairs the smoker died in 110. Rosenbaum (2002, section 4.3.2) prints the normal
 
-    approximation with continuity correction; ours is the exact binomial, and both are held here. In R:
-    library(rbounds); binarysens(12, 110, Gamma = 6, GammaInc = 1)
+    approximation with continuity correction; ours is the exact binomial, and both are held here. R 4.2.2 prints
+    0.00196334, 0.0231686 and 0.0969288 for binom.test(110, 122, g / (1 + g), alternative = "greater")$p.value.
     """
     chance = gamma / (1 + gamma)
     normal = stats.norm.sf((109.5 - 122 * chance) / np.sqrt(122 * chance * (1 - chance)))
@@ -67,7 +101,7 @@ def test_mcnemar_bounds_of_the_smoking_example(gamma, p):
     assert mcnemar_p(110, 12, gamma) == pytest.approx(
         stats.binomtest(110, 122, chance, alternative="greater").pvalue, rel=1e-9
     )
-    assert mcnemar_p(110, 12, gamma) == pytest.approx(p, abs=0.008)
+    assert mcnemar_p(110, 12, gamma) == pytest.approx({4: 0.00196334, 5: 0.0231686, 6: 0.0969288}[gamma], rel=1e-5)
 
 
 def test_gamma_is_where_the_bound_passes_alpha():
@@ -83,6 +117,39 @@ def test_e_values_of_the_paper_that_made_them():
     assert e_value_limit(1.8, 8.7) == pytest.approx(3.0, abs=0.005)
     assert e_value(1 / 3.9) == pytest.approx(e_value(3.9))
     assert e_value_limit(0.9, 1.4) == 1.0
+
+
+@pytest.mark.parametrize("ratio", [1.2, 2.0, 3.9])
+def test_a_hidden_factor_of_the_e_value_can_explain_the_ratio_and_a_weaker_one_cannot(ratio):
+    """A yes-or-no factor with prevalence p among the one group, q among the other, multiplies the risk by r.
+
+    Without any effect of the group the ratio then is (1 + p (r - 1)) / (1 + q (r - 1)). All prevalences on a grid.
+    """
+    p, q = np.meshgrid(np.linspace(0.001, 1, 1000), np.linspace(0.001, 1, 1000))
+
+    def most(strength: float) -> float:
+        reached = (1 + p * (strength - 1)) / (1 + q * (strength - 1))
+        return float(reached[p / q <= strength + 1e-9].max())
+
+    assert most(e_value(ratio)) == pytest.approx(ratio, rel=2e-3)
+    assert most(0.97 * e_value(ratio)) < ratio
+
+
+def test_the_logit_agrees_with_geepack():
+    """Printed by geepack 1.3.9 on R 4.2.2:
+
+    d <- data.frame(id = rep(1:8, each = 4), x = rep(c(-1.5, -0.5, 0.5, 1.5), 8), y = c(0,0,1,1, 0,1,0,1, 1,1,1,1,
+                    0,0,0,1, 0,0,0,0, 1,0,1,1, 0,1,1,1, 1,0,0,1))
+    f <- geeglm(y ~ x, id = id, data = d, family = binomial, corstr = "independence"); coef(f); f$geese$vbeta
+    """
+    answers = ["0011", "0101", "1111", "0001", "0000", "1011", "0111", "1001"]
+    y = np.array([float(one) for row in answers for one in row])
+    x = np.column_stack([np.ones(32), np.tile([-1.5, -0.5, 0.5, 1.5], 8)])
+    fitted = fit_logit(x, y, [np.repeat(np.arange(8), 4)])
+    assert fitted is not None
+    assert fitted.beta == pytest.approx([0.144367121125, 0.707010005097], rel=1e-6)
+    printed = np.array([[0.22839740505848, 0.00885769235197], [0.00885769235197, 0.07317561649018]])
+    assert fitted.covariance * 7 / 8 == pytest.approx(printed, rel=1e-5)  # ours is larger by G / (G - 1)
 
 
 def test_the_logit_agrees_with_gee():

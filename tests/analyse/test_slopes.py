@@ -11,7 +11,7 @@ from scipy import stats
 import likewise as lw
 from likewise.analyse.slope_tests import beyond_placebo, sensitive_labels, slope_tests
 from likewise.analyse.slopes import grids, slopes
-from likewise.errors import TableError
+from likewise.errors import SpecError, TableError
 from likewise.world.planted import LEVELS, Turned
 from picked import only
 
@@ -120,3 +120,15 @@ def test_arms_that_do_not_belong_together_are_refused():
         beyond_placebo(real, faces, real, moved, threshold=0.5)
     with pytest.raises(TableError, match="three levels"):
         grids(real, lw.Faces(faces.frame.assign(level=0.0)), threshold=0.5)
+
+
+def test_every_rater_may_have_a_threshold_of_its_own():
+    ratings, faces = Turned(40, 1).tables()
+    other = ratings.frame.assign(rater="strict", value=lambda rows: rows["value"] * 10)
+    both = lw.Ratings(pd.concat([ratings.frame, other], ignore_index=True))
+    found = slopes(both, faces, threshold={"planted": 0.5, "strict": 5.0}).where(stat="slope").frame["estimate"]
+    assert len(found) == 2 and found.iloc[0] == found.iloc[1]
+    q = slope_tests(both, faces, threshold={"planted": 0.5, "strict": 5.0}).where(stat="q_bh").frame
+    assert q["method"].str.contains("over 2 labels").all()  # of both raters
+    with pytest.raises(SpecError, match="'strict'"):
+        slopes(both, faces, threshold={"planted": 0.5})

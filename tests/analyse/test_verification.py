@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,8 +15,6 @@ from likewise.errors import InputError, SpecError, TableError
 from likewise.world.planted import CONTRAST, Recognition
 from picked import only
 
-FAST: dict[str, Any] = {"resamples": 200, "seed": 1}
-
 
 def planted(identities=120, seed=0, **options):
     world = Recognition(identities, seed, **options)
@@ -27,10 +23,11 @@ def planted(identities=120, seed=0, **options):
 
 def test_rates_are_the_plain_counts():
     _, ratings, trials, faces, _ = planted()
-    found = verification(ratings, trials, faces, CONTRAST, rates=[0.01], **FAST)
+    found = verification(ratings, trials, faces, CONTRAST, rates=[0.01])
     sheet = trials.frame.merge(ratings.frame, left_on="pair", right_on="unit")
     far = np.sort(sheet.loc[~sheet["same"].astype(bool), "value"])
-    limit = far[int(0.01 * len(far))]
+    steps = 0.01 * (len(far) + 1)
+    limit = np.interp(steps, np.arange(1, len(far) + 1), far)
     women = sheet["a"].map(faces.attribute("perceived_gender")) == "female"
     near = sheet[sheet["same"].astype(bool) & women]
     row = found.where(stat="fnmr", group="female", sample="all").frame.iloc[0]
@@ -43,20 +40,24 @@ def test_rates_are_the_plain_counts():
 
 def test_the_order_of_the_rows_does_not_matter():
     _, ratings, trials, faces, pairs = planted()
-    plain = verification(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[0.01], **FAST)
+    plain = verification(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[0.01])
     mixed = [table.frame.sample(frac=1, random_state=3) for table in (ratings, trials, faces)]
     again = verification(
-        lw.Ratings(mixed[0]), lw.Pairs(mixed[1]), lw.Faces(mixed[2]), CONTRAST, pairs=pairs, rates=[0.01], **FAST
+        lw.Ratings(mixed[0]),
+        lw.Pairs(mixed[1]),
+        lw.Faces(mixed[2]),
+        CONTRAST,
+        pairs=pairs,
+        rates=[0.01],
     )
     numbers = ["estimate", "low", "high"]
-    assert again.frame[numbers].to_numpy() == pytest.approx(plain.frame[numbers].to_numpy(), rel=0.05, nan_ok=True)
-    assert again.frame["estimate"].to_numpy() == pytest.approx(plain.frame["estimate"].to_numpy())
+    assert again.frame[numbers].to_numpy() == pytest.approx(plain.frame[numbers].to_numpy(), nan_ok=True)
 
 
 def test_failures_are_errors_unless_they_are_dropped():
     _, ratings, trials, faces, _ = planted(failures=0.2)
-    kept = verification(ratings, trials, faces, CONTRAST, rates=[0.01], **FAST).frame
-    gone = verification(ratings, trials, faces, CONTRAST, rates=[0.01], failures="drop", **FAST).frame
+    kept = verification(ratings, trials, faces, CONTRAST, rates=[0.01]).frame
+    gone = verification(ratings, trials, faces, CONTRAST, rates=[0.01], failures="drop").frame
 
     def rate(frame, group):
         return frame[(frame["stat"] == "fnmr") & (frame["group"] == group)]["estimate"].iloc[0]
@@ -72,7 +73,7 @@ def test_each_recogniser_has_its_own_threshold():
     _, ratings, trials, faces, _ = planted()
     other = ratings.frame.assign(rater="doubled", value=lambda rows: rows["value"] * 2)
     both = lw.Ratings(pd.concat([ratings.frame, other], ignore_index=True))
-    found = verification(both, trials, faces, CONTRAST, rates=[0.01], **FAST)
+    found = verification(both, trials, faces, CONTRAST, rates=[0.01])
     limits = found.where(stat="threshold").frame["estimate"].to_numpy()
     assert limits[0] == pytest.approx(2 * limits[1])
     wide = found.where(stat="fnmr").frame.pivot(index="group", columns="quantity", values="estimate")
@@ -81,7 +82,7 @@ def test_each_recogniser_has_its_own_threshold():
 
 def test_a_threshold_that_is_given_is_used_as_it_is():
     _, ratings, trials, faces, _ = planted()
-    found = verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"planted": 0.5}, **FAST)
+    found = verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"planted": 0.5})
     sheet = trials.frame.merge(ratings.frame, left_on="pair", right_on="unit")
     men = sheet["a"].map(faces.attribute("perceived_gender")) == "male"
     missed = (sheet[sheet["same"].astype(bool) & men]["value"] >= 0.5).mean()
@@ -89,12 +90,12 @@ def test_a_threshold_that_is_given_is_used_as_it_is():
     limit = only(found, stat="threshold")
     assert (limit["low"], limit["high"]) == (0.5, 0.5)
     with pytest.raises(SpecError, match="'nobody'"):
-        verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"nobody": 0.5}, **FAST)
+        verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"nobody": 0.5})
 
 
 def test_no_error_is_flagged_and_ratios_still_exist():
     _, ratings, trials, faces, _ = planted(effect=-0.2, mixed=0.0)
-    found = verification(ratings, trials, faces, CONTRAST, rates=[0.05], **FAST).frame
+    found = verification(ratings, trials, faces, CONTRAST, rates=[0.05]).frame
     women = found[(found["stat"] == "fnmr") & (found["group"] == "female")].iloc[0]
     assert women["estimate"] == 0 and "rule of three" in women["method"]
     assert women["high"] == pytest.approx(1 - 0.05 ** (1 / 60))
@@ -104,7 +105,7 @@ def test_no_error_is_flagged_and_ratios_still_exist():
 
 def test_a_det_curve_falls_as_false_matches_are_allowed():
     _, ratings, trials, faces, _ = planted()
-    curve = det(ratings, trials, faces, "perceived_gender", points=5, **FAST).frame
+    curve = det(ratings, trials, faces, "perceived_gender", points=5).frame
     for _, part in curve.groupby("group"):
         assert part["estimate"].is_monotonic_increasing  # from FMR 1/2 down to the lowest
         assert (part["low"] <= part["estimate"]).all() and part["high"].between(0, 1).all()
@@ -120,7 +121,7 @@ def test_a_det_curve_falls_as_false_matches_are_allowed():
 )
 def test_what_cannot_be_answered_is_refused(change, error, words):
     _, ratings, trials, faces, _ = planted()
-    options = {"by": CONTRAST, "rates": [0.01], **FAST, **change}
+    options = {"by": CONTRAST, "rates": [0.01], **change}
     with pytest.raises(error, match=words):
         verification(ratings, trials, faces, options.pop("by"), **options)
 
@@ -131,11 +132,11 @@ def test_trials_must_be_told_apart():
     only = lw.Pairs(frame[frame["same"].astype(bool)])
     few = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(only.frame["pair"])])
     with pytest.raises(TableError, match="impostor"):
-        verification(few, only, faces, CONTRAST, rates=[0.01], **FAST)
+        verification(few, only, faces, CONTRAST, rates=[0.01])
     with pytest.raises(TableError, match="'same'"):
-        verification(ratings, lw.Pairs(frame.drop(columns="same")), faces, CONTRAST, rates=[0.01], **FAST)
+        verification(ratings, lw.Pairs(frame.drop(columns="same")), faces, CONTRAST, rates=[0.01])
     with pytest.raises(TableError, match="one identity"):
-        verification(ratings, lw.Pairs(frame.assign(same=True)), faces, CONTRAST, rates=[0.01], **FAST)
+        verification(ratings, lw.Pairs(frame.assign(same=True)), faces, CONTRAST, rates=[0.01])
 
 
 def test_gini_of_known_rates():
@@ -152,8 +153,8 @@ def test_differentials_hold_one_when_groups_are_alike():
         spread = np.diag(rates * (1 - rates) / 400)
         parts = differentials(rates, spread, np.full(4, 400.0), clusters=400, level=0.95)
         found = {stat: interval for stat, interval, _ in parts}
-        inside.append([found["max_min"].low == 1, found["max_geometric_mean"].low == 1, found["gini"].low <= 0.02])
-    assert (np.mean(inside, axis=0) > [0.93, 0.93, 0.85]).all()
+        inside.append([found["max_min"].low == 1, found["max_geometric_mean"].low == 1, found["gini"].low == 0])
+    assert (np.mean(inside, axis=0) > 0.93).all()
 
 
 def test_fieller_is_where_the_difference_cannot_be_told_from_zero():

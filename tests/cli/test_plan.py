@@ -93,3 +93,10 @@ def test_a_slip_in_a_plan_is_pointed_out(written, old, new, says):
 def test_a_plan_needs_its_faces():
     with pytest.raises(PlanError, match=r"has a section \[faces\]"):
         plan_from({"seed": 1})
+
+
+def test_impostors_are_planned_and_never_fewer_than_none(written):
+    assert written(PLAN).trials.impostors == 10
+    assert written(PLAN + "[trials]\nimpostors = 3\n").trials.impostors == 3
+    with pytest.raises(PlanError, match="not negative"):
+        written(PLAN + "[trials]\nimpostors = -1\n")

@@ -17,7 +17,8 @@ from likewise.errors import LikewiseError
 from likewise.report import gap_plot, love_plot, rate_plot
 from likewise.report.figures import to_svg
 from likewise.report.page import write_report
-from likewise.report.words import balance_verdict, gap_findings, interval, number
+from likewise.report.rates import percent
+from likewise.report.words import balance_verdict, chance, gap_findings, interval, number
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,8 @@ def test_the_page_says_what_the_tables_say(page, folder):
     shown = estimates[estimates["stat"].isin(["gap", "adjusted_gap", "slope"]) & estimates["low"].notna()]
     assert len(shown) >= 10
     for _, entry in shown.iterrows():
-        assert interval(entry) in text
+        rate = " at " in entry["quantity"]
+        assert (percent(entry).partition(" %")[2] if rate else interval(entry)) in text
     smd = lw.Estimates.read(folder / "balance.parquet").where(stat="smd").frame
     for value in smd["estimate"]:
         assert number(value) in text
@@ -80,6 +82,19 @@ def test_the_page_says_what_the_tables_say(page, folder):
 def test_the_page_never_absolves(page):
     words = set(re.findall(r"[a-z]+", re.sub(r"<[^>]+>", " ", page.lower())))
     assert not words & {"fair", "fairness", "unbiased", "debiased", "bias"}
+
+
+def test_error_rates_hidden_differences_and_tests_of_slopes_are_there(page, folder):
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    estimates = lw.Estimates.read(folder / "estimates.parquet")
+    for _, entry in estimates.where(stat="fnmr").frame.iterrows():
+        assert percent(entry) in text
+    assert "Genuine pairs missed by world-recogniser" in text and "impostors of the group let in" in text
+    gamma = estimates.where(stat="gamma", quantity="world-recogniser: distance").frame["estimate"].iloc[0]
+    assert ("Rosenbaum" in text and f"× {gamma:.2f}" in text) or "not significant even without any" in text
+    for stat in ("p_value", "q_bh", "linearity_p"):
+        for value in estimates.where(stat=stat, sample="counterfactual").frame["estimate"]:
+            assert chance(value).replace("<", "&lt;") in text
 
 
 def test_headings_and_figures_can_be_heard(page):

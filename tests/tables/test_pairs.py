@@ -85,3 +85,9 @@ def test_an_unknown_option_names_the_nearest():
     with pytest.raises(SpecError, match=r"no option 'calliper'\. Did you mean 'caliper'"):
         lw.MatchSpec.from_dict({"calliper": {}})
     assert hash(lw.MatchSpec(caliper={"b": 1, "a": 2})) == hash(lw.MatchSpec(caliper={"a": 2, "b": 1}))
+
+
+def test_genuine_trials_are_those_of_one_person():
+    frame = pd.DataFrame({"pair": ["p", "q"], "a": ["1", "2"], "b": ["3", "4"], "same": [True, False]})
+    assert lw.Pairs(frame).genuine().frame["pair"].tolist() == ["p"]
+    assert len(lw.Pairs(frame.drop(columns="same")).genuine()) == 2

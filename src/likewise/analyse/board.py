@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -9,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analyse.operating import Arm, Codes, Point, Replicates, replicates
+from likewise.analyse.operating import Arm, Codes, Errors, Floats, errors_at
 from likewise.errors import TableError, some
 from likewise.tables import Contrast, Faces, Pairs, Ratings
+
+Bools = npt.NDArray[np.bool_]
 
 
 def boards(
@@ -49,6 +52,46 @@ def _check_same(frame: pd.DataFrame) -> None:
 
 
 @dataclass(frozen=True)
+class _Layout:
+    """The trials of one recogniser as arrays over rows."""
+
+    left: Codes
+    right: Codes
+    sides: Codes
+    """The group of each end, ``[2, n]``."""
+    same: Bools
+    distance: Floats
+    failed: Bools
+    kept: Bools
+    dyad: Codes
+
+    @classmethod
+    def of(cls, sheet: pd.DataFrame, groups: list[str], *, drop: bool) -> _Layout:
+        """Code identities, groups and meetings; ``drop`` leaves out trials without a distance."""
+        code, names = pd.factorize(np.r_[sheet["identity_a"], sheet["identity_b"]], sort=True)
+        left, right = np.split(code.astype(np.int64), 2)
+        sides = [pd.Index(groups).get_indexer(pd.Index(sheet[f"group_{end}"].astype(str))) for end in ("a", "b")]
+        same, value = sheet["same"].to_numpy(dtype=bool), sheet["value"].to_numpy()
+        failed = np.isnan(value)
+        dyad = np.full(len(left), -1, dtype=np.int64)
+        dyad[~same] = pd.factorize((np.minimum(left, right) * len(names) + np.maximum(left, right))[~same])[0]
+        distance = np.where(failed, np.inf, value)
+        kept = ~failed if drop else np.ones(len(value), dtype=bool)
+        return cls(left, right, np.stack(sides), same, distance, failed, kept, dyad)
+
+    def arm(self, rows: Bools) -> Arm:
+        """Take some of the trials."""
+        rows = rows & self.kept
+        return Arm.of(self.distance[rows], self.left[rows], self.right[rows], self.dyad[rows])
+
+    def strata(self, groups: int) -> list[Codes]:
+        """Return the identities of each group."""
+        home = np.zeros(int(max(self.left.max(), self.right.max())) + 1, dtype=np.int64)
+        home[self.left], home[self.right] = self.sides
+        return [np.flatnonzero(home == g) for g in range(groups)]
+
+
+@dataclass(frozen=True)
 class Board:
     """One recogniser's trials, by group, kind and distance."""
 
@@ -65,8 +108,7 @@ class Board:
     cells: dict[tuple[int, int], Arm]
     """Impostor trials by the two groups that meet."""
     meetings: int
-    failed: list[npt.NDArray[np.bool_]]
-    trials: int
+    failed: list[Bools]
 
     @classmethod
     def of(cls, rater: str, question: str, sheet: pd.DataFrame, contrast: Contrast | None, *, drop: bool) -> Board:
@@ -74,40 +116,25 @@ class Board:
         groups = (
             [str(contrast.focal), str(contrast.reference)] if contrast else sorted(map(str, sheet["group_a"].unique()))
         )
-        code, names = pd.factorize(np.r_[sheet["identity_a"], sheet["identity_b"]], sort=True)
-        left, right = np.split(code.astype(np.int64), 2)
-        sides = [pd.Index(groups).get_indexer(pd.Index(sheet[f"group_{end}"].astype(str))) for end in ("a", "b")]
-        home = np.zeros(len(names), dtype=np.int64)
-        home[left], home[right] = sides
-        same, value = sheet["same"].to_numpy(dtype=bool), sheet["value"].to_numpy()
-        kept = ~np.isnan(value) if drop else np.ones(len(value), dtype=bool)
-        distance = np.where(np.isnan(value), np.inf, value)
-        low, high = np.minimum(left, right), np.maximum(left, right)
-        dyad = np.full(len(left), -1)
-        dyad[~same], seen = pd.factorize(low[~same] * len(names) + high[~same])
-
-        def arm(rows: npt.NDArray[np.bool_]) -> Arm:
-            rows = rows & kept
-            return Arm.of(distance[rows], left[rows], right[rows], dyad[rows].astype(np.int64))
-
-        matched, where = sheet["matched"].to_numpy(dtype=bool), np.sort(np.stack(sides), axis=0)
+        laid = _Layout.of(sheet, groups, drop=drop)
+        mine, where = [laid.same & (laid.sides[0] == g) for g in range(len(groups))], np.sort(laid.sides, axis=0)
         cells = {
-            (g, h): ~same & (where[0] == g) & (where[1] == h)
+            (g, h): ~laid.same & (where[0] == g) & (where[1] == h)
             for g, h in combinations_with_replacement(range(len(groups)), 2)
         }
+        matched = sheet["matched"].to_numpy(dtype=bool)
         board = cls(
             rater=rater,
             question=question,
             contrast=contrast,
             groups=groups,
-            strata=[np.flatnonzero(home == g) for g in range(len(groups))],
-            genuine=[arm(same & (sides[0] == g)) for g in range(len(groups))],
-            matched=[arm(same & matched & (sides[0] == g)) for g in range(len(groups))] if matched.any() else [],
-            impostors=arm(~same),
-            cells={key: arm(rows) for key, rows in cells.items() if (rows & kept).any()},
-            meetings=len(seen),
-            failed=[np.isnan(value)[same & (sides[0] == g)] for g in range(len(groups))],
-            trials=len(value),
+            strata=laid.strata(len(groups)),
+            genuine=[laid.arm(rows) for rows in mine],
+            matched=[laid.arm(rows & matched) for rows in mine] if matched.any() else [],
+            impostors=laid.arm(~laid.same),
+            cells={key: laid.arm(rows) for key, rows in cells.items() if (rows & laid.kept).any()},
+            meetings=int(laid.dyad.max()) + 1,
+            failed=[laid.failed[rows] for rows in mine],
         )
         board.check()
         return board
@@ -124,13 +151,23 @@ class Board:
         if not len(self.impostors):
             raise TableError(f"{self.quantity}: there are impostor trials", fix="Add Pairs whose 'same' is False.")
 
-    def resampled(self, point: Point, *, seed: int, resamples: int) -> Replicates:
-        """Compute the values of a point over resamples of the identities."""
-        return replicates(point, self.strata, self.meetings, rows=self.trials, resamples=resamples, seed=seed)
+    def errors(self, threshold: float, arms: Sequence[Arm], pool: Arm | None) -> Errors:
+        """Measure some arms at a threshold, which was found on the pool unless there is none."""
+        smallest = min(len(stratum) for stratum in self.strata)
+        return errors_at(arms, threshold, people=self.people, meetings=self.meetings, smallest=smallest, pool=pool)
+
+    def fmr_variance(self, threshold: float) -> float:
+        """Return the variance of the pooled false match rate at a threshold that is given."""
+        return float(self.errors(threshold, [self.impostors], None).covariance[0, 0])
 
     def meeting(self, g: int, h: int) -> str:
         """Name two groups that meet in impostor trials."""
         return f"within {self.groups[g]}" if g == h else f"{self.groups[g]} x {self.groups[h]}"
+
+    @property
+    def arms(self) -> list[Arm]:
+        """All arms that have an error rate: genuine by group, matched by group, impostors by meeting."""
+        return [*self.genuine, *self.matched, *self.cells.values()]
 
     @property
     def quantity(self) -> str:

@@ -7,8 +7,10 @@
 All three are pushed up by chance: groups with one true rate still show a largest. So a percentile interval would
 miss the truth. The two ratios are maxima of log rates, and a maximum moves by no more than the value that moves most;
 the interval is the estimate +- the level's quantile of that largest move, and holds also when groups are alike. The
-Gini interval is the reflected one (2 G - percentiles), cut at 0. Moves are drawn from a normal distribution with the
-covariance of the rates (of the log rates, by the delta method), scaled to Student's t.
+Gini coefficient is taken on Fisher's scale, on which that of two groups is half the difference of their log rates, and
+that of several groups about the mean of these; it moves by no more than that mean of the moves, or (where rates are far
+apart) as far as it is seen to. Moves are drawn from a normal distribution with the covariance of the log rates (by the
+delta method), scaled to Student's t.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def differentials(
     """Return (stat, interval, remark) for rates ``[k]`` with their covariance ``[k, k]`` on so many trials ``[k]``.
 
     With fewer than five errors in some group half an error is added to each, so that the ratios exist; their
-    intervals then do not, because a smallest rate that may be zero bounds no ratio.
+    intervals then do not, nor does Gini's, because a smallest rate that may be zero bounds no ratio.
     """
     rare = bool((rates * trials).min() < FEW)
     steady = (rates * trials + 0.5) / (trials + 1) if rare else rates
@@ -53,8 +55,9 @@ def differentials(
     ):
         ends = (np.nan, np.nan) if rare else (np.exp(max(apart - reach, 0.0)), np.exp(apart + reach))
         found.append((stat, Interval(float(np.exp(apart)), float(ends[0]), float(ends[1]), clusters), remark))
-    resampled = np.maximum(rates + _moves(covariance, clusters), 0.0)
-    return [*found, ("gini", _gini_interval(rates, resampled, clusters, level), "few errors" if rare else "")]
+    low, high = (np.nan, np.nan) if rare else _gini_ends(rates, moved, level)
+    word = "errors too few for an interval" if rare else ""
+    return [*found, ("gini", Interval(float(gini(rates)), low, high, clusters), word)]
 
 
 def _moves(covariance: Floats, clusters: int) -> Floats:
@@ -67,7 +70,9 @@ def _moves(covariance: Floats, clusters: int) -> Floats:
     return moves
 
 
-def _gini_interval(rates: Floats, resampled: Floats, clusters: int, level: float) -> Interval:
-    own = float(gini(rates))
-    low, high = np.quantile(2 * own - gini(resampled), [(1 - level) / 2, (1 + level) / 2])
-    return Interval(own, min(max(float(low), 0.0), own), max(min(float(high), 1.0), own), clusters)
+def _gini_ends(rates: Floats, moved: Floats, level: float) -> tuple[float, float]:
+    k, own = len(rates), float(np.arctanh(gini(rates)))
+    bound = np.abs(moved[:, :, None] - moved[:, None, :]).sum(axis=(1, 2)) / (2 * k * (k - 1))
+    seen = np.abs(np.arctanh(gini(rates * np.exp(moved))) - own)
+    reach = float(max(np.quantile(bound, level), np.quantile(seen, level)))
+    return float(np.tanh(max(own - reach, 0.0))), float(np.tanh(own + reach))

@@ -4,10 +4,13 @@
   the same images, which pushes the score down; the jackknife takes off the first-order bias.
 - FID falls with 1 / n as n grows, so groups of different size cannot be compared. It is computed at several sizes and
   carried on along a straight line in 1 / n to 1 / n = 0 (Chong and Forsyth 2020).
-- KID needs no correction: it is the U-statistic of the squared MMD under the kernel (x'y / d + 1)^3.
+- KID needs no correction: it is the U-statistic of the squared MMD under the kernel (x'y / d + 1)^3. Images of one
+  identity resemble one another, so only pairs of images of two identities count, and identities are left out whole.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,7 @@ import numpy.typing as npt
 from likewise.errors import VectorError
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
 
 
 def log_inception(total: Floats) -> Floats:
@@ -36,11 +40,13 @@ def inception_columns(logits: Floats) -> Floats:
 def frechet(x: Floats, y: Floats) -> float:
     """Return the Frechet distance of two sets of features, as they are (biased upwards for small sets).
 
-    tr (S_x S_y)^1/2 is the sum of singular values of X Y' for centred X and Y, which needs no d x d root.
+    tr (S_x S_y)^1/2 is the sum of singular values of X Y' for centred X and Y, or of what is left of it when both are
+    written as Q R: that of R_x R_y', which is no larger than the fewer of images and features.
     """
     _need(x, y)
     centred = [(z - z.mean(axis=0)) / (len(z) - 1) ** 0.5 for z in (x, y)]
-    shared = float(np.linalg.svd(centred[0] @ centred[1].T, compute_uv=False).sum())
+    upper: list[Floats] = [np.asarray(np.linalg.qr(z, mode="r")) for z in centred]
+    shared = float(np.linalg.svd(upper[0] @ upper[1].T, compute_uv=False).sum())
     apart = float(np.square(x.mean(axis=0) - y.mean(axis=0)).sum())
     return apart + float(sum(np.square(z).sum() for z in centred)) - 2 * shared
 
@@ -59,23 +65,60 @@ def frechet_limit(x: Floats, y: Floats, *, seed: int, sizes: int = 5, repeats: i
     return float(np.polyfit(size, value, 1)[1])
 
 
-def kernel_distance(x: Floats, y: Floats) -> tuple[float, float]:
-    """Return KID and its variance, by leaving out one image of either set at a time."""
+def kernel_distance(
+    x: Floats, y: Floats, x_who: Codes | None = None, y_who: Codes | None = None
+) -> tuple[float, float]:
+    """Return KID and its variance, by leaving out one identity at a time.
+
+    ``x_who`` and ``y_who`` are codes of identities, common to both sets; without them every image is its own. Somebody
+    who is in both sets is left out of both.
+    """
     _need(x, y)
-    n, m, d = len(x), len(y), x.shape[1]
-    xx, yy, xy = ((a @ b.T / d + 1) ** 3 for a, b in ((x, x), (y, y), (x, y)))
-    np.fill_diagonal(xx, 0.0)
-    np.fill_diagonal(yy, 0.0)
-    own = [(xx.sum(axis=1), n), (yy.sum(axis=1), m)]
-    cross, total = [xy.sum(axis=1), xy.sum(axis=0)], float(xy.sum())
-    estimate = own[0][0].sum() / (n * (n - 1)) + own[1][0].sum() / (m * (m - 1)) - 2 * total / (n * m)
-    variance = 0.0
-    for k in (0, 1):
-        (mine, count), (theirs, other) = own[k], own[1 - k]
-        without = (mine.sum() - 2 * mine) / ((count - 1) * (count - 2))
-        without = without + theirs.sum() / (other * (other - 1)) - 2 * (total - cross[k]) / ((count - 1) * other)
-        variance += float((count - 1) / count * np.square(without - without.mean()).sum())
-    return float(estimate), variance
+    people = [np.arange(len(x)) if x_who is None else x_who, len(x) + np.arange(len(y)) if y_who is None else y_who]
+    names, code = np.unique(np.concatenate(people), return_inverse=True)
+    first, second = code[: len(x)], code[len(x) :]
+    kept = [
+        _Block.of(*pair, len(names)) for pair in ((x, first, x, first), (y, second, y, second), (x, first, y, second))
+    ]
+    if min(block.count for block in kept) <= 0:
+        raise VectorError("both sets show two identities at least", got=f"{len(names)} in all")
+    estimate = sum(sign * block.mean for sign, block in zip((1, 1, -2), kept, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = sum(sign * block.means_without() for sign, block in zip((1, 1, -2), kept, strict=True))
+    away = np.asarray(without) - np.mean(without)
+    return float(estimate), float((len(names) - 1) / len(names) * (away @ away))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The kernel between two sets, summed by identity; pairs of images of one identity are left out."""
+
+    total: float
+    count: float
+    own: Floats
+    """What goes when an identity is left out of both sets, ``[G]``; and how many pairs of images that is."""
+    own_count: Floats
+
+    @classmethod
+    def of(cls, a: Floats, a_who: Codes, b: Floats, b_who: Codes, people: int) -> _Block:
+        values = (a @ b.T / a.shape[1] + 1) ** 3
+        values[a_who[:, None] == b_who] = 0.0
+        sizes = [np.bincount(who, minlength=people).astype(np.float64) for who in (a_who, b_who)]
+        sums = ((a_who, values.sum(axis=1)), (b_who, values.sum(axis=0)))
+        own: Floats = np.sum([np.bincount(who, weights=part, minlength=people) for who, part in sums], axis=0)
+        count = float(len(a) * len(b) - sizes[0] @ sizes[1])
+        own_count = sizes[0] * (len(b) - sizes[1]) + sizes[1] * (len(a) - sizes[0])
+        return cls(float(values.sum()), count, own, own_count)
+
+    @property
+    def mean(self) -> float:
+        """The mean over all pairs of two identities."""
+        return self.total / self.count
+
+    def means_without(self) -> Floats:
+        """Return the same without each identity, ``[G]``."""
+        means: Floats = (self.total - self.own) / (self.count - self.own_count)
+        return means
 
 
 def _need(x: Floats, y: Floats) -> None:

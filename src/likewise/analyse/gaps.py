@@ -45,11 +45,8 @@ def gaps(
     the remaining differences in ``covariates`` account for, by a regression on all trials (the bias correction of
     matching estimators). Covariates of a trial are the mean over its two images.
     """
-    ratings.check_units(trials.frame["pair"])
-    numbers = _trial_covariates(trials, faces, covariates)
     rows: list[dict[str, object]] = []
-    for quantity, answers in _answers(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True):
-        sheet = _Sheet.of(str(quantity), answers, contrast, numbers, pairs, panel is not None)
+    for sheet in _sheets(ratings, trials, faces, contrast, pairs, covariates, panel):
         rows += sheet.rows("all", level)
         if pairs is not None:
             rows += sheet.rows("matched", level)
@@ -73,15 +70,28 @@ def explained(
     pairs bind together (for a panel also the raters), and the interval is Fieller's. With ``covariates`` the adjusted
     gap stands for the matched one.
     """
-    ratings.check_units(trials.frame["pair"])
-    numbers = _trial_covariates(trials, faces, covariates)
-    answers = _answers(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True)
-    sheets = [_Sheet.of(str(name), part, contrast, numbers, pairs, panel is not None) for name, part in answers]
+    sheets = _sheets(ratings, trials, faces, contrast, pairs, covariates, panel)
     return Estimates.of(sheet.gone(level) for sheet in sheets)
 
 
-def _answers(ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None) -> pd.DataFrame:
+def _sheets(
+    ratings: Ratings,
+    trials: Pairs,
+    faces: Faces,
+    contrast: Contrast,
+    pairs: Pairs | None,
+    covariates: Sequence[str],
+    panel: str | None,
+) -> list[_Sheet]:
+    """Lay out the answers, quantity by quantity."""
+    numbers = _trial_covariates(trials, faces, covariates)
+    parts = answers_about(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True)
+    return [_Sheet.of(str(name), part, contrast, numbers, pairs, panel is not None) for name, part in parts]
+
+
+def answers_about(ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None) -> pd.DataFrame:
     """Put beside each answer its side (+1, -1), identity and quantity; no answer is no row."""
+    ratings.check_units(trials.frame["pair"])
     frame = ratings.frame.dropna(subset=["value"])
     frame["image"] = frame["unit"].map(trials.frame.set_index("pair")["a"])
     frame["side"] = frame["image"].map(contrast.side(faces))

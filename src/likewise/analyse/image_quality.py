@@ -1,7 +1,7 @@
 """image_quality: how generated images differ from real ones by group, from features that were computed elsewhere.
 
-Each group's generated images are compared with the same group's real ones. One image an identity is assumed for
-generated faces; where identities recur, permutations move all their images together.
+Each group's generated images are compared with the same group's real ones. Images of one identity go together: they
+are left out together, and permutations move them together.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ def feature_distances(
     The p-value of each gap moves the group labels of identities at random, within generated and within real images.
     """
     table = _table(features, faces, by, made_by, generated)
-    kid = [kernel_distance(table.part(side, True), table.part(side, False)) for side in (1, -1)]
+    kid = [table.kid(side) for side in (1, -1)]
     fid = [frechet_limit(table.part(side, True), table.part(side, False), seed=seed) for side in (1, -1)]
     rows = []
     for (value, variance), far, side, name in zip(kid, fid, (1, -1), (by.focal, by.reference), strict=True):
         n = table.count(side)
+        people = table.people(side)
         write = partial(row, features.source, sample="generated against real", group=str(name), n=sum(n))
-        found = _normal(value, variance, min(n), level)
-        rows.append(write("kid", found=found, level=level, method="U-statistic, jackknife by image"))
-        rows.append(write("fid", found=bare(far, min(n)), level=np.nan, method="carried on to 1 / n = 0"))
-    smallest = min(min(table.count(side)) for side in (1, -1))
+        found = _normal(value, variance, people, level)
+        rows.append(write("kid", found=found, level=level, method="U-statistic, jackknife by identity"))
+        rows.append(write("fid", found=bare(far, people), level=np.nan, method="carried on to 1 / n = 0"))
+    smallest = min(table.people(side) for side in (1, -1))
     gap = _normal(kid[0][0] - kid[1][0], kid[0][1] + kid[1][1], smallest, level)
     write = partial(row, sample="generated against real", group=by.label, n=len(table.values))
-    rows.append(write(f"{features.source}, kid", "gap", found=gap, level=level, method="jackknife by image"))
+    rows.append(write(f"{features.source}, kid", "gap", found=gap, level=level, method="jackknife by identity"))
     seen = {"kid": gap.estimate, "fid": fid[0] - fid[1]}
     for stat, p in _permuted(table, seen, permutations, seed).items():
         method = f"{permutations} permutations"
@@ -99,6 +100,16 @@ class _Table:
         mine: Floats = self.values[((self.side if labels is None else labels) == side) & (self.fake == fake)]
         return mine
 
+    def kid(self, side: int, labels: Floats | None = None) -> tuple[float, float]:
+        """Return the kernel distance of one side's generated images from its real ones, and its variance."""
+        mine = [((self.side if labels is None else labels) == side) & (self.fake == fake) for fake in (True, False)]
+        return kernel_distance(*(self.values[rows] for rows in mine), *(self.identity[rows] for rows in mine))
+
+    def people(self, side: int) -> int:
+        """Return how many identities the smaller of a side's generated and real images shows."""
+        kinds = (self.identity[(self.side == side) & (self.fake == fake)] for fake in (True, False))
+        return min(len(np.unique(kind)) for kind in kinds)
+
     def count(self, side: int) -> tuple[int, int]:
         """Return how many generated and real images a side has."""
         return len(self.part(side, True)), len(self.part(side, False))
@@ -143,7 +154,7 @@ def _permuted(table: _Table, seen: dict[str, float], permutations: int, seed: in
         labels = _shuffled(table, np.random.default_rng([seed, k]))
         parts = [(table.part(side, True, labels), table.part(side, False, labels)) for side in (1, -1)]
         gaps = {
-            "kid": kernel_distance(*parts[0])[0] - kernel_distance(*parts[1])[0],
+            "kid": table.kid(1, labels)[0] - table.kid(-1, labels)[0],
             "fid": frechet_limit(*parts[0], seed=seed) - frechet_limit(*parts[1], seed=seed),
         }
         for stat, value in gaps.items():

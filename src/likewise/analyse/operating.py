@@ -1,28 +1,35 @@
-"""Operating points: a recogniser's trials sorted by distance, and what a threshold makes of them under any weights.
+"""Operating points: what a threshold makes of a recogniser's trials, and how sure that is.
 
-Two images are taken for one person when their distance lies *below* the threshold. The threshold for a false match
-rate f is the smallest impostor distance that may no longer be accepted, so the rate reached is never more than f.
-A trial without a distance (no face was found) lies at infinity: it is never accepted.
+Two images are taken for one person when their distance lies *below* the threshold. A trial without a distance (no face
+was found) lies at infinity: it is never accepted. The threshold for a false match rate f lies f (n + 1) steps up the n
+sorted impostor distances, between two of them in proportion: one more impostor then falls below it with chance f, and
+of those that were seen no more than f n do. (The next distance up, as often taken, lets in (f n + 1) / (n + 1) of those
+to come: a quarter more with four false matches.)
 
-Weights belong to identities. A genuine trial weighs as its identity does, an impostor trial as the product of its
-two. That product counts the noise of one pair of identities three times (see ``resample``); ``replicates``
-takes the excess off, with a second bootstrap over the pairs of identities alone.
+How sure: an error rate is a mean over trials, and a threshold that was set on impostors moves it along its curve,
+
+    rate(t found) - rate(t) = mean(error - rate) - s mean(accepted - f),     s = d rate / d FMR,
+
+so every trial has a known push. Trials that share an identity may go together, and an impostor trial has two of them:
+V = sum_i T_i^2 - sum_d D_d^2, with T_i the push of all trials of identity i and D_d that of all trials in which the
+same two meet, which the first sum counts twice (Aronow, Samii and Assenova 2015). No resampling, so no seed. The slope
+s is taken between half and twice the odds of f, where curves are close to straight in log odds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.analyse.resample import draws, towards
 from likewise.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-_BLOCK = 1 << 22  # weights held at once
+_ROUND = 1e-9  # 0.01 * 400 may come out below 4
 
 
 @dataclass(frozen=True)
@@ -56,26 +63,21 @@ class Arm:
         """Whether these are trials of one person."""
         return bool(self.dyad[0] < 0)
 
-    def weights(self, people: Floats, meetings: Floats | None) -> Floats:
-        """Return the trials' weights ``[b, n]`` from those of identities ``[b, I]`` or of their meetings ``[b, D]``."""
-        if self.genuine:
-            return people[:, self.left]
-        return people[:, self.left] * people[:, self.right] if meetings is None else meetings[:, self.dyad]
+    def error(self, threshold: float) -> float:
+        """Return the share of genuine trials that are missed, or of impostors that are let in."""
+        below = float(np.searchsorted(self.distance, threshold, side="left")) / len(self)
+        return 1 - below if self.genuine else below
 
-    def accepted(self, weights: Floats, threshold: Floats) -> Floats:
-        """Return the weighted share of trials below each resample's threshold, ``[b]``."""
-        ends = np.searchsorted(self.distance, threshold, side="left")
-        sums = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(weights, axis=1)], axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares: Floats = sums[np.arange(len(weights)), ends] / sums[:, -1]
-        return shares
-
-    def threshold(self, weights: Floats, rate: float) -> Floats:
-        """Return the threshold at which these impostors are accepted at the rate, or just less often, ``[b]``."""
-        sums = np.cumsum(weights, axis=1)
-        first = (sums <= rate * sums[:, -1:] * (1 + 1e-12)).sum(axis=1)
-        limits: Floats = np.append(self.distance, np.inf)[first]
-        return limits
+    def threshold(self, rate: float) -> float:
+        """Return the threshold at which one more of these impostors would be accepted at the rate."""
+        n = len(self)
+        steps = rate * (n + 1) + _ROUND
+        k = min(int(steps), int(rate * n + _ROUND) + 1, n)
+        if k < 1:
+            return float(self.distance[0])
+        share = min(steps - k, 1.0) if k <= rate * n + _ROUND else 0.0
+        below, above = self.distance[k - 1], self.distance[min(k, n - 1)]
+        return float(below if below == above or share == 0 else below + share * (above - below))
 
     def need(self, rate: float, what: str) -> None:
         """Refuse a rate that so few impostors cannot show."""
@@ -85,57 +87,83 @@ class Arm:
                 f"{what}: a false match rate can be reached", got=f"{rate:g} with {len(self)} trials", fix=fix
             )
 
+    def pushes(self, threshold: float) -> Floats:
+        """Return how far each trial moves the error rate, ``[n]``; they sum to zero."""
+        error = (self.distance < threshold) != self.genuine
+        away: Floats = (error - error.mean()) / len(self)
+        return away
 
-Point = Callable[[Floats, Floats | None], Floats]
-"""Takes weights of identities ``[b, I]`` and maybe of meetings ``[b, D]`` to values ``[b, q]``."""
+    def spread_out(self, pushes: Floats, people: int, meetings: int) -> tuple[Floats, Floats]:
+        """Add the trials' pushes up by identity ``[people]`` and by pair of identities ``[meetings]``."""
+        if self.genuine:
+            return _sums(self.left, pushes, people), np.zeros(meetings)
+        both = _sums(self.left, pushes, people) + _sums(self.right, pushes, people)
+        return both, _sums(self.dyad, pushes, meetings)
+
+
+def _sums(codes: Codes, pushes: Floats, count: int) -> Floats:
+    sums: Floats = np.bincount(codes, weights=pushes, minlength=count).astype(np.float64)
+    return sums
 
 
 @dataclass(frozen=True)
-class Replicates:
-    """Values at the whole sample ``[q]``, over the resamples ``[B, q]``, and how they vary together ``[q, q]``."""
+class Errors:
+    """The error rates of several arms at one threshold ``[q]``, and what every identity and meeting does to them."""
 
-    estimate: Floats
-    values: Floats
-    covariance: Floats
+    threshold: float
+    rates: Floats
+    people: Floats
+    """``[I, q]``"""
+    meetings: Floats
+    """``[M, q]``"""
+    smallest: int
+    """Identities of the smallest group: estimating a mean from G clusters loses one degree of freedom in G."""
 
-    def variance(self, k: int) -> float:
-        """Return the variance of one value."""
-        return float(self.covariance[k, k])
+    @cached_property
+    def covariance(self) -> Floats:
+        """How the rates vary together ``[q, q]``; a variance is at least what meetings alone would make."""
+        apart = self.people.T @ self.people
+        together: Floats = apart - self.meetings.T @ self.meetings
+        np.fill_diagonal(together, np.maximum(np.diag(together), np.diag(apart) / 2))
+        return together * self.smallest / (self.smallest - 1)
 
     def correlation(self, k: int, other: int) -> float:
-        """Return how two values go together."""
-        spread = (self.variance(k) * self.variance(other)) ** 0.5
+        """Return how two rates go together."""
+        spread = float(self.covariance[k, k] * self.covariance[other, other]) ** 0.5
         return float(np.clip(self.covariance[k, other] / spread, -1, 1)) if spread > 0 else 0.0
 
+    def freedom(self, k: int) -> float:
+        """Return the degrees of freedom of a rate's design effect, which is what is uncertain in Wilson's interval.
 
-def replicates(
-    point: Point, strata: Sequence[Codes], meetings: int, *, rows: int, resamples: int, seed: int
-) -> Replicates:
-    """Resample identities within their strata (so that no group ever vanishes) and compute the values each time."""
-    people = sum(len(stratum) for stratum in strata)
-    block = max(1, _BLOCK // max(rows, people, 1))
-    estimate = point(np.ones((1, people)), None)[0]
-    parts = zip(
-        *(
-            draws(len(stratum), resamples=resamples, seed=seed, arm=arm, block=block)
-            for arm, stratum in enumerate(strata)
-        ),
-        strict=True,
-    )
-    order = np.argsort(np.concatenate(strata))
-    values = np.concatenate([point(np.concatenate(part, axis=1)[:, order], None) for part in parts])
-    alone = draws(meetings, resamples=resamples, seed=seed, arm=len(strata), block=block)
-    noise = np.concatenate([point(np.ones((len(weights), people)), weights) for weights in alone])
-    excess = 2 * _scatter(noise - estimate)
-    spread = _scatter(values - estimate)
-    # Drawing G clusters out of G loses one degree of freedom in G.
-    small = min(len(stratum) for stratum in strata)
-    together = (spread - excess) * small / (small - 1)
-    np.fill_diagonal(together, np.maximum(np.diag(together), np.diag(spread) / 3))
-    drawn = [towards(estimate[k], values[:, k], excess=excess[k, k]) for k in range(len(estimate))]
-    return Replicates(estimate, np.stack(drawn, axis=1), together)
+        The effective number of trials is p (1 - p) / V. The variance of its logarithm follows from the pushes;
+        2 / that is the number of normal answers whose variance would be known as well. Independent trials have V =
+        p (1 - p) / n whatever p is found: no uncertainty at all.
+        """
+        p, push = float(self.rates[k]), self.people[:, k]
+        push = push[push != 0]
+        if p in (0.0, 1.0) or not len(push):
+            return np.inf
+        moved = push**2 / (push @ push) - 1 / len(push) - (1 - 2 * p) / (p * (1 - p)) * push
+        return max(2 / max(float(moved @ moved), 1e-12), 2.0)
 
 
-def _scatter(away: Floats) -> Floats:
-    scatter: Floats = away.T @ away / len(away)
-    return scatter
+def errors_at(
+    arms: Sequence[Arm], threshold: float, *, people: int, meetings: int, smallest: int, pool: Arm | None = None
+) -> Errors:
+    """Measure the arms at a threshold; with ``pool`` it is the one found on these impostors, and uncertain as such."""
+    parts = [arm.spread_out(arm.pushes(threshold), people, meetings) for arm in arms]
+    moved, met = (np.stack([part[k] for part in parts], axis=1) for k in (0, 1))
+    if pool is not None:
+        slopes = np.array(_slopes(arms, pool, pool.error(threshold)))
+        shift = pool.spread_out(pool.pushes(threshold), people, meetings)
+        moved, met = moved - np.outer(shift[0], slopes), met - np.outer(shift[1], slopes)
+    return Errors(threshold, np.array([arm.error(threshold) for arm in arms]), moved, met, smallest)
+
+
+def _slopes(arms: Sequence[Arm], pool: Arm, rate: float) -> list[float]:
+    """Return d rate / d FMR of each arm, between half and twice the odds of the pool's rate."""
+    if not 0 < rate < 1:
+        return [0.0] * len(arms)
+    odds = rate / (1 - rate)
+    strict, lenient = (pool.threshold(far / (1 + far)) for far in (odds / 2, odds * 2))
+    return [(arm.error(lenient) - arm.error(strict)) / np.log(4) / (rate * (1 - rate)) for arm in arms]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from likewise.analyse.bounds import e_value, e_value_limit, gamma_lost, mcnemar_p, ratio_of_difference, signed_rank_p
-from likewise.analyse.gaps import gaps
+from likewise.analyse.gaps import answers_about, gaps
 from likewise.analyse.logit import fit_logit
 from likewise.analyse.resample import Interval, jackknife, sign_flip, solve
 from likewise.analyse.rows import bare, remarked, row
@@ -28,29 +28,29 @@ def sensitivity(
     *,
     pairs: Pairs,
     covariates: Sequence[str] = (),
+    panel: str | None = None,
     alpha: float = 0.05,
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimates:
     """Estimate for each rater and question how much hidden bias its matched gap withstands.
 
-    Rows of a question: ``p_value`` (swaps within pairs), ``gamma`` (one-sided at alpha / 2, so that Gamma = 1 agrees
-    with the two-sided test), ``e_value`` of the gap and of its interval. For each numeric covariate: ``odds_ratio``,
+    With ``panel`` all raters are one panel of that name, as in ``gaps``. Rows of a question: ``p_value`` (swaps within
+    pairs), ``gamma`` (one-sided at alpha / 2, so that Gamma = 1 agrees with the two-sided test),
+    ``e_value`` of the gap and of its interval. For each numeric covariate: ``odds_ratio``,
     how strongly it goes with the attribute in all rated images (read it beside Gamma), and ``answer_ratio``, how
     strongly the answer goes with it (read it beside the E-value; both per standard deviation).
     """
-    frame = ratings.frame.dropna(subset=["value"])
-    frame["image"] = frame["unit"].map(trials.frame.set_index("pair")["a"])
-    found = gaps(ratings, trials, faces, contrast, pairs=pairs, level=level).where(stat="gap", sample="matched").frame
+    matched = gaps(ratings, trials, faces, contrast, pairs=pairs, panel=panel, level=level)
+    found = matched.where(stat="gap", sample="matched").frame.set_index("quantity")
     rows: list[dict[str, object]] = []
-    for (rater, question), part in frame.groupby(["rater", "question"], sort=True):
-        quantity = f"{rater}: {question}"
-        answer = part.groupby("image")["value"].mean()
-        gap = found[found["quantity"] == quantity].iloc[0]
+    for name, part in answers_about(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True):
+        quantity, answer = str(name), part.groupby("image")["value"].mean()
+        gap = found[found.index == quantity].iloc[0]
         rows += _pair_rows(quantity, _differences(answer, pairs), contrast, alpha, seed)
         rows += _e_rows(quantity, answer, gap, contrast, level)
-        for name in covariates:
-            rows += _observed(quantity, name, answer, faces, contrast, level)
+        for covariate in covariates:
+            rows += _observed(quantity, covariate, answer, faces, contrast, level)
     return Estimates.of(rows)
 
 

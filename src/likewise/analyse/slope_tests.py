@@ -16,7 +16,7 @@ from scipy import stats
 from likewise.analyse.logit import Fit, fit_logit
 from likewise.analyse.resample import covariance, jackknife
 from likewise.analyse.rows import bare, remarked, row
-from likewise.analyse.slopes import Grid, grids, slope_of
+from likewise.analyse.slopes import Grid, Threshold, grids, slope_of
 from likewise.errors import InputError, TableError
 from likewise.tables import Estimates, Faces, Ratings
 
@@ -27,7 +27,7 @@ def slope_tests(
     ratings: Ratings,
     counterfactuals: Faces,
     *,
-    threshold: float,
+    threshold: Threshold,
     level: float = 0.95,
     sample: str = "counterfactual",
 ) -> Estimates:
@@ -65,7 +65,7 @@ def beyond_placebo(
     placebo: Ratings,
     placebo_faces: Faces,
     *,
-    threshold: float,
+    threshold: Threshold,
     level: float = 0.95,
     arm: str = "placebo",
 ) -> Estimates:

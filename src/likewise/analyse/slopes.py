@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,10 +13,12 @@ import pandas as pd
 from likewise.analyse.resample import Interval, Statistic, covariance, jackknife
 from likewise.analyse.rows import remarked, row
 from likewise.analyse.shares import share_interval
-from likewise.errors import TableError, some
+from likewise.errors import SpecError, TableError, some
 from likewise.tables import Estimates, Faces, Ratings
 
 Floats = npt.NDArray[np.float64]
+Threshold = float | Mapping[str, float]
+"""One for all raters, or one for each."""
 RARE = 5  # faces that carry the label at the middle step; with fewer, a ratio to it means nothing
 
 
@@ -23,15 +26,16 @@ def slopes(
     ratings: Ratings,
     counterfactuals: Faces,
     *,
-    threshold: float,
+    threshold: Threshold,
     level: float = 0.95,
     sample: str = "counterfactual",
 ) -> Estimates:
     """Estimate for each rater and label the rate y_k at every level and the slope of z_k = y_k / y_c over it.
 
-    A label is present where its score reaches ``threshold``; c is the middle level. All versions of a face go
-    together, and so do faces of one identity: intervals leave out one identity at a time. A label that hardly
-    occurs at the middle level gets the slope of its plain rate (``rate_slope``) instead of a ratio's.
+    A label is present where its score reaches ``threshold``, which may differ by rater (a mapping); c is the middle
+    level. All versions of a face go together, and so do faces of one identity: intervals leave out one identity at a
+    time. A label that hardly occurs at the middle level gets the slope of its plain rate (``rate_slope``) instead of
+    a ratio's.
     """
     rows: list[dict[str, object]] = []
     for grid in grids(ratings, counterfactuals, threshold=threshold):
@@ -66,7 +70,7 @@ class Grid:
         return np.column_stack([self.present, np.ones(len(self.present))])
 
 
-def grids(ratings: Ratings, counterfactuals: Faces, *, threshold: float) -> list[Grid]:
+def grids(ratings: Ratings, counterfactuals: Faces, *, threshold: Threshold) -> list[Grid]:
     """Lay out the answers label by label; faces that were not rated at every level are left out."""
     made = counterfactuals.frame.set_index("image")
     if "level" not in made.columns or made["level"].nunique() < 3:
@@ -75,9 +79,18 @@ def grids(ratings: Ratings, counterfactuals: Faces, *, threshold: float) -> list
     frame = ratings.frame.dropna(subset=["value"])
     for name in ("parent", "level", "identity"):
         frame[name] = frame["unit"].map(made[name])
-    frame["present"] = (frame["value"] >= threshold).astype("float64")
+    frame["present"] = (frame["value"] >= _limits(frame["rater"], threshold)).astype("float64")
     parts = frame.groupby(["rater", "question"], sort=True)
     return [_grid(f"{rater}: {label}", part) for (rater, label), part in parts]
+
+
+def _limits(raters: pd.Series, threshold: Threshold) -> pd.Series | float:
+    if not isinstance(threshold, Mapping):
+        return threshold
+    missing = sorted(set(raters) - set(threshold))
+    if missing:
+        raise SpecError("threshold names every rater", got=f"none for {some(missing)}")
+    return raters.map(dict(threshold))
 
 
 def _grid(quantity: str, part: pd.DataFrame) -> Grid:

@@ -15,8 +15,8 @@ import numpy as np
 from likewise.analyse.board import Board, boards
 from likewise.analyse.differentials import differentials
 from likewise.analyse.explained import share_gone
-from likewise.analyse.operating import Arm, Floats, Replicates
-from likewise.analyse.resample import RESAMPLES, Interval, percentiles
+from likewise.analyse.operating import Arm, Errors
+from likewise.analyse.resample import Interval
 from likewise.analyse.rows import remarked, row
 from likewise.analyse.shares import share_interval
 from likewise.errors import InputError, SpecError, some
@@ -24,7 +24,7 @@ from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
 
 RATES = (1e-2, 1e-3, 1e-4)
 FEW_FALSE_MATCHES = 10  # docs/coverage.md: with 4 of them a 95 % interval of FNMR holds in about nine of ten cases
-_BY = "bootstrap by identity"
+_BY = "clustered by identity"
 
 
 def verification(
@@ -38,8 +38,6 @@ def verification(
     thresholds: Mapping[str, float] | None = None,
     failures: str = "errors",
     level: float = 0.95,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
 ) -> Estimates:
     """Estimate false non-match rates by group at pooled false match rates, and false match rates within and across.
 
@@ -49,8 +47,9 @@ def verification(
     rates at them stand beside those at the pooled rates. A trial without a distance counts as a rejection
     (``failures="errors"``), or is left out (``"drop"``); its share by group is reported either way.
 
-    Identities are resampled, within their groups; a rate's variance tells how many independent trials it is worth,
-    and Wilson's interval is for that many. Rates of zero get the rule of three, counted in identities.
+    A rate's variance counts trials that share an identity as dependent, and the threshold as found on the impostors
+    (``operating``). It tells how many independent trials the rate is worth, and Wilson's interval is for that many.
+    Rates of zero get the rule of three, counted in identities.
     """
     if failures not in ("errors", "drop"):
         raise SpecError("failures is 'errors' or 'drop'", got=repr(failures))
@@ -63,14 +62,14 @@ def verification(
         rows += _failures(board, level)
         for rate in rates:
             board.impostors.need(rate, board.quantity)
-            found = board.resampled(partial(_at, board, rate), seed=seed, resamples=resamples)
-            quantity, let_in = f"{board.quantity} at FMR {rate:g}", int(rate * len(board.impostors))
+            limit, let_in = board.impostors.threshold(rate), int(rate * len(board.impostors) + 1e-9)
             doubt = f"the threshold rests on {let_in} false matches" if let_in < FEW_FALSE_MATCHES else ""
-            rows += _Rates(board, quantity, found, level, doubt).rows()
+            found = board.errors(limit, board.arms, board.impostors)
+            rows += _Rates(board, f"{board.quantity} at FMR {rate:g}", found, level, doubt).rows(rate)
         own = (thresholds or {}).get(board.rater)
         if own is not None:
-            found = board.resampled(partial(_beyond, board, own), seed=seed, resamples=resamples)
-            rows += _Rates(board, f"{board.quantity} at its threshold {own:g}", found, level).rows()
+            found = board.errors(own, board.arms, None)
+            rows += _Rates(board, f"{board.quantity} at its threshold {own:g}", found, level).rows(None)
     return Estimates.of(rows)
 
 
@@ -82,8 +81,6 @@ def det(
     *,
     points: int = 9,
     level: float = 0.95,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
 ) -> Estimates:
     """Estimate each group's DET curve: its false non-match rate at its *own* false match rate, from 1/2 down.
 
@@ -98,31 +95,10 @@ def det(
                 got = f"{0 if own is None else len(own)} for {name!r}"
                 raise InputError("a DET curve needs 40 impostor trials within the group", got=got)
             for rate in np.geomspace(0.5, 10 / len(own), points):
-                found = board.resampled(partial(_own, board, group, float(rate)), seed=seed, resamples=resamples)
+                found = board.errors(own.threshold(float(rate)), [board.genuine[group]], own)
                 table = _Rates(board, f"{board.quantity} at own FMR {rate:.3g}", found, level)
                 rows += table.errors("det", "all", [name], [board.genuine[group]], 0)
     return Estimates.of(rows)
-
-
-def _at(board: Board, rate: float, people: Floats, meetings: Floats | None) -> Floats:
-    """Return threshold, FNMR by group (all, matched) and FMR by meeting, ``[b, q]``."""
-    limit = board.impostors.threshold(board.impostors.weights(people, meetings), rate)
-    return _beyond(board, limit, people, meetings)
-
-
-def _beyond(board: Board, threshold: Floats | float, people: Floats, meetings: Floats | None) -> Floats:
-    """Return the same at given thresholds."""
-    limit = np.broadcast_to(threshold, len(people)).astype(np.float64)
-    missed = [1 - arm.accepted(arm.weights(people, None), limit) for arm in [*board.genuine, *board.matched]]
-    let_in = [arm.accepted(arm.weights(people, meetings), limit) for arm in board.cells.values()]
-    return np.stack([limit, *missed, *let_in], axis=1)
-
-
-def _own(board: Board, group: int, rate: float, people: Floats, meetings: Floats | None) -> Floats:
-    """Return the FNMR of one group at its own FMR, ``[b, 1]``."""
-    own, genuine = board.cells[group, group], board.genuine[group]
-    limit = own.threshold(own.weights(people, meetings), rate)
-    return (1 - genuine.accepted(genuine.weights(people, None), limit))[:, None]
 
 
 def _failures(board: Board, level: float) -> list[dict[str, object]]:
@@ -142,20 +118,20 @@ def _failures(board: Board, level: float) -> list[dict[str, object]]:
 
 @dataclass(frozen=True)
 class _Rates:
-    """The rates at one operating point, with their resamples."""
+    """The rates at one operating point: of every group, then (with pairs) its matched trials, then impostors."""
 
     board: Board
     quantity: str
-    found: Replicates
+    found: Errors
     level: float
     doubt: str = ""
     """Said of every rate when the threshold rests on so few false matches that its interval is too narrow."""
 
-    def rows(self) -> list[dict[str, object]]:
-        """Write everything that ``_at`` returns, and what follows from it."""
+    def rows(self, rate: float | None) -> list[dict[str, object]]:
+        """Write the threshold (found for ``rate``, or given), the rates, and what follows from them."""
         board, k = self.board, len(self.board.groups)
-        rows = [self._threshold()]
-        for sample, arms, start in (("all", board.genuine, 1), ("matched", board.matched, 1 + k)):
+        rows = [self._threshold(rate)]
+        for sample, arms, start in (("all", board.genuine, 0), ("matched", board.matched, k)):
             if arms:
                 rows += self.errors("fnmr", sample, board.groups, arms, start)
                 rows += self._differentials("FNMR", sample, arms, range(start, start + k))
@@ -163,7 +139,7 @@ class _Rates:
         names, cells, start = (
             [board.meeting(*key) for key in board.cells],
             list(board.cells.values()),
-            1 + k + len(board.matched),
+            k + len(board.matched),
         )
         rows += self.errors("fmr", "all", names, cells, start)
         within = [index for index, (g, h) in enumerate(board.cells) if g == h]
@@ -184,29 +160,40 @@ class _Rates:
         return rows
 
     def _rate(self, arm: Arm, k: int) -> tuple[Interval, str]:
-        share, clusters = float(self.found.estimate[k]), arm.people
-        variance = self.found.variance(k)
+        share, clusters, variance = float(self.found.rates[k]), arm.people, float(self.found.covariance[k, k])
         # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would;
         # with hardly any false match that is not something to count on.
         pinned = not arm.genuine and share * len(arm) >= FEW_FALSE_MATCHES
         most = np.inf if pinned else len(arm)
-        low, high, word = share_interval(share, variance, n=most, clusters=clusters, level=self.level)
+        known = min(self.found.freedom(k), clusters - 1) if arm.genuine else clusters - 1
+        low, high, word = share_interval(share, variance, n=most, clusters=clusters, level=self.level, freedom=known)
         return Interval(share, low, high, clusters), word
 
-    def _threshold(self) -> dict[str, object]:
-        estimate, values = float(self.found.estimate[0]), self.found.values[:, 0]
-        if not np.isfinite(values).all() or not np.isfinite(estimate):
+    def _threshold(self, rate: float | None) -> dict[str, object]:
+        """Write the threshold; one that was found ends where the false match rate's interval does (Woodruff 1952)."""
+        limit, pool, write = (
+            self.found.threshold,
+            self.board.impostors,
+            partial(self._row, "threshold", "all", "pooled"),
+        )
+        if rate is None:
+            return write(Interval(limit, limit, limit, self.board.people), len(pool), "given")
+        lenient = share_interval(
+            rate, self.board.fmr_variance(limit), n=len(pool), clusters=self.board.people, level=self.level
+        )[:2]
+        low, high = (pool.threshold(end) for end in lenient)
+        if not np.isfinite([limit, high]).all():
             fix = "Too many impostor trials are without a distance; ask for a lower rate or drop them."
             raise InputError(f"{self.quantity}: the threshold is reached", got="one beyond all distances", fix=fix)
-        found = percentiles(estimate, values, clusters=self.board.people, level=self.level)
-        return self._row("threshold", "all", "pooled", found, len(self.board.impostors), remarked(_BY, self.doubt))
+        found = Interval(limit, min(low, limit), max(high, limit), self.board.people)
+        return write(found, len(pool), remarked(f"{_BY}, Woodruff", self.doubt))
 
     def _differentials(
         self, what: str, sample: str, arms: Sequence[Arm], columns: Sequence[int]
     ) -> list[dict[str, object]]:
         span = list(columns)
         trials = np.array([len(arm) for arm in arms], dtype=np.float64)
-        values, together = self.found.estimate[span], self.found.covariance[np.ix_(span, span)]
+        values, together = self.found.rates[span], self.found.covariance[np.ix_(span, span)]
         clusters = min(arm.people for arm in arms)
         return [
             self._row(stat, sample, f"{what}, all groups", found, int(trials.sum()), remarked(_BY, remark))
@@ -229,9 +216,9 @@ class _Rates:
     def _gone(self) -> list[dict[str, object]]:
         if self.board.contrast is None or not self.board.matched:
             return []
-        apart = np.zeros((2, len(self.found.estimate)))
-        apart[0, [3, 4]] = apart[1, [1, 2]] = 1, -1
-        alike, crude = (float(self.found.estimate[k] - self.found.estimate[k + 1]) for k in (3, 1))
+        apart = np.zeros((2, len(self.found.rates)))
+        apart[0, [2, 3]] = apart[1, [0, 1]] = 1, -1
+        alike, crude = (float(side @ self.found.rates) for side in apart)
         if crude == 0:
             return []
         clusters, spread = min(arm.people for arm in self.board.matched), apart @ self.found.covariance @ apart.T

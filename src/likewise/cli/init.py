@@ -49,6 +49,9 @@ antiexact = ["identity"]       # a person occurs in one pair at most
 # [difficulty]                 # what references are chosen by: perceptual, recogniser, vectors or pairs
 # perceptual = "pixels"
 
+[trials]                       # what recognisers are asked besides two images of each person:
+impostors = 10                 # so many images of others an image, to count false matches (0: none)
+
 # Who is audited: one section each. `likewise slots` lists who there is.
 # [[rater]]
 # slot = "recogniser"          # says how far apart two images of a person are

@@ -260,9 +260,9 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
         records = json.loads(frame.to_json(orient="records", double_precision=15))  # an empty end becomes null
         click.echo(json.dumps({"name": name, "notes": made.notes, "records": records}, indent=1))
         return
-    click.echo(frame.to_string(index=False, float_format="{:.4f}".format))
     for note in made.notes:
         click.echo(note)
+    click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.analyse.gaps import explained, gaps
-from likewise.analyse.slopes import slopes
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
 from likewise.design.balance import balance
@@ -132,15 +130,19 @@ def _project_images(job: Job) -> None:
 
 def balancing(job: Job) -> None:
     """Compare the covariates before and after."""
-    found = balance(job.faces(), job.plan.contrast, Pairs.read(job.path(PAIRS)), covariates=_covariates(job))
+    found = balance(job.faces(), job.plan.contrast, Pairs.read(job.path(PAIRS)), covariates=covariates_of(job))
     job.summary = {"rows": len(found)}
     found.write(job.path(BALANCE))
 
 
 def making_trials(job: Job) -> None:
     """Choose which two images of a person the raters are asked about."""
-    made = trials(job.faces(), seed=job.plan.seed)
-    job.summary = {"trials": len(made)}
+    plan, each = job.plan, job.plan.trials.impostors
+    asked = any(rater.slot == "recogniser" for rater in plan.rater) and each > 0
+    strangers: dict[str, Any] = {"impostors": each, "contrast": plan.contrast, "groups": "any"} if asked else {}
+    made = trials(job.faces(), seed=plan.seed, **strangers)
+    genuine = len(made.genuine())
+    job.summary = {"genuine trials": genuine, "impostor trials": len(made) - genuine}
     made.write(job.path(TRIALS))
 
 
@@ -182,7 +184,7 @@ def _rate_trials(job: Job, rater: Rater) -> Ratings:
 
 def _asked(job: Job) -> Pairs:
     asked = Pairs.read(job.path(TRIALS))
-    if len(asked) == 0:
+    if len(asked.genuine()) == 0:
         fix = "Check the identity column, or leave recognisers and people out of the plan."
         raise TableError("raters are asked about two images of a person", got="nobody with two images", fix=fix)
     return asked
@@ -203,7 +205,7 @@ def asking(job: Job) -> None:
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    asked, album = _asked(job), job.album(job.faces())
+    asked, album = _asked(job).genuine(), job.album(job.faces())
     with job.voice.task("ask", 2 * len(asked)) as progress:
 
         def look(images: list[str]) -> Pictures:
@@ -213,47 +215,6 @@ def asking(job: Job) -> None:
         answers = crowd.answers(asked, look, job.plan.seed)
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
-
-
-def analysing(job: Job) -> None:
-    """Estimate gaps and slopes."""
-    plan = job.plan
-    asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
-    if len(pairs) < 2:
-        job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
-    common: dict[str, Any] = {
-        "trials": asked,
-        "faces": job.faces(),
-        "contrast": plan.contrast,
-        "covariates": _covariates(job),
-        "level": plan.analyse.level,
-    }
-
-    def gaps_in(ratings: Ratings, panel: str | None = None) -> list[Estimates]:
-        if len(pairs) < 2:
-            return [gaps(ratings, panel=panel, **common)]
-        return [each(ratings, panel=panel, pairs=pairs, **common) for each in (gaps, explained)]
-
-    parts: list[Estimates] = []
-    if any(rater.slot == "recogniser" for rater in plan.rater):
-        ratings = Ratings.read(job.path(RATINGS)).frame
-        parts += gaps_in(Ratings(ratings[ratings["unit"].isin(asked.frame["pair"])]))
-    parts += [_slopes(job, rater) for rater in plan.rater if rater.slot == "classifier"]
-    if plan.ask:
-        parts += gaps_in(Ratings.read(job.path(ANSWERS)), "people")
-    if plan.analyse.truth:
-        parts.append(Estimates.read(job.folder.root / plan.analyse.truth))
-    found = Estimates.together(parts)
-    job.summary = {"rows": len(found)}
-    found.write(job.path(ESTIMATES))
-
-
-def _slopes(job: Job, rater: Rater) -> Estimates:
-    classifier = create("classifier", rater.name, rater.options)
-    ratings = Ratings.read(job.path(RATINGS)).frame
-    own = Ratings(ratings[ratings["rater"] == classifier.name])
-    made = Faces.read(job.path(SWEEP) / "faces.parquet")
-    return slopes(own, made, threshold=classifier.threshold, level=job.plan.analyse.level)
 
 
 def reporting(job: Job) -> None:
@@ -271,7 +232,7 @@ def reporting(job: Job) -> None:
     job.summary = {"bytes": job.path(REPORT).stat().st_size}
 
 
-def _covariates(job: Job) -> list[str]:
+def covariates_of(job: Job) -> list[str]:
     """The plan's covariates; without any, every attribute but the contrast's own column."""
     return list(job.plan.covariates) or [name for name in job.faces().attributes if name != job.plan.contrast.column]
 

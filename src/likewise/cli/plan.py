@@ -56,6 +56,17 @@ class Rater:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrialsPlan:
+    """How many pictures of other people a recogniser compares each picture with, so that its errors can be counted."""
+
+    impostors: int = 10
+
+    def __post_init__(self) -> None:
+        if self.impostors < 0:
+            raise PlanError("impostors is not negative", got=str(self.impostors))
+
+
+@dataclass(frozen=True, kw_only=True)
 class AskPlan:
     """Whose answers stand for people's: the crowd slot's occupant and its options."""
 
@@ -98,6 +109,7 @@ class Plan:
     within: tuple[WithinPlan, ...] = ()
     difficulty: DifficultyPlan | None = None
     given: GivenPlan | None = None
+    trials: TrialsPlan = field(default_factory=TrialsPlan)
     rater: tuple[Rater, ...] = ()
     counterfactual: SweepSpec | None = None
     ask: AskPlan | None = None
@@ -114,8 +126,9 @@ class Plan:
 
 
 _SECTIONS: dict[str, type] = {
-    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "counterfactual": SweepSpec, "ask": AskPlan,
-    "difficulty": DifficultyPlan, "given": GivenPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "trials": TrialsPlan,
+    "counterfactual": SweepSpec, "ask": AskPlan, "difficulty": DifficultyPlan, "given": GivenPlan,
+    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}

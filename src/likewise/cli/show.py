@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from likewise.errors import InputError
-from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
+from likewise.tables import STATS, Estimates, Faces, Pairs, Ratings, Vectors
 from likewise.tables.files import read_frame
 from likewise.tables.table import Table
 
@@ -23,4 +23,12 @@ def shown(path: Path) -> str:
     if noun is None:
         raise InputError("the file is an artefact of likewise", got=f"{path.name} with columns {list(frame.columns)}")
     table = noun.read(path)
-    return f"{table}\n\n{table.frame.head(12).to_string(index=False)}"
+    meanings = _meanings(table) if isinstance(table, Estimates) else ""
+    return f"{table}\n\n{table.frame.head(12).to_string(index=False)}{meanings}"
+
+
+def _meanings(estimates: Estimates) -> str:
+    """Say what each statistic means and which function makes it."""
+    known = [STATS[name] for name in estimates.frame["stat"].unique()]
+    lines = [f"  {stat.name}: {stat.label}{f' [{stat.function}]' if stat.function else ''}" for stat in known]
+    return "\n\n" + "\n".join(lines) if lines else ""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from likewise.cli import designing, making
+from likewise.cli import analysing, designing, making
 from likewise.cli.making import (
     ANSWERS,
     BALANCE,
@@ -122,7 +122,18 @@ BALANCE_STAGE = Stage(
     name="balance", artefact=BALANCE, needs=(FACES, PAIRS), options=_vary, make=making.balancing, counted=False
 )
 TRIALS_STAGE = Stage(
-    name="trials", artefact=TRIALS, needs=(FACES,), make=making.making_trials, counted=False, seeded=True
+    name="trials",
+    artefact=TRIALS,
+    needs=(FACES,),
+    options=lambda plan: {
+        **asdict(plan.trials),
+        "contrast": asdict(plan.contrast),
+        "recognisers": any(rater.slot == "recogniser" for rater in plan.rater),
+    },
+    make=making.making_trials,
+    version=2,
+    counted=False,
+    seeded=True,
 )
 COUNTERFACTUAL = Stage(
     name="counterfactual",
@@ -154,8 +165,8 @@ ANALYSE = Stage(
     artefact=ESTIMATES,
     needs=(FACES, PAIRS, TRIALS),
     options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
-    make=making.analysing,
-    version=2,
+    make=analysing.analysing,
+    version=3,
     outside=lambda folder, plan: _files(folder, plan.analyse.truth),
     counted=False,
 )

@@ -11,9 +11,10 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from likewise.report.words import SAMPLES
-from likewise.tables import Estimates
+from likewise.tables import Contrast, Estimates
 
 # Stand-ins: in a page they become the page's own colours, so that a figure follows light and dark.
 INK, FAINT, FOCAL, OTHER, TRUE = "#1b1f24", "#8b949e", "#0b6e75", "#b3541e", "#6b3fa0"
@@ -88,6 +89,29 @@ def rate_plot(estimates: Estimates, *, width: float = WIDE) -> Figure:
             axes.set_visible(False)
         figure.supxlabel("level of the attribute", fontsize=10)
         figure.supylabel("share of faces", fontsize=10)
+    return figure
+
+
+def det_plot(steps: pd.DataFrame, contrast: Contrast, *, width: float = WIDE) -> Figure:
+    """Draw each group's false non-match rate over its own false match rate, both on log scales, with bands."""
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(width, 3.1), layout="constrained")
+        axes = figure.subplots()
+        for name, colour, marker in ((contrast.focal, FOCAL, "s"), (contrast.reference, OTHER, "o")):
+            rows = steps[(steps["group"] == str(name)) & (steps["estimate"] > 0)]
+            floor = rows["estimate"].min() / 3 if len(rows) else 1e-3
+            axes.fill_between(
+                rows["fmr"], rows["low"].clip(lower=floor), rows["high"], color=colour, alpha=0.2, linewidth=0
+            )
+            axes.plot(rows["fmr"], rows["estimate"], color=colour, marker=marker, markersize=4, label=str(name))
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+            axis.set_minor_formatter(NullFormatter())
+        axes.set_xlabel("impostors of the group let in (FMR)")
+        axes.set_ylabel("genuine pairs missed (FNMR)")
+        _legend(figure)
     return figure
 
 

@@ -13,10 +13,14 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
-from likewise.report.figures import NARROW, WIDE, gap_plot, love_plot, rate_plot, to_svg
+from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
+from likewise.report.rates import curve_steps, error_findings, error_quantities, recognisers
 from likewise.report.words import (
+    SLOPE_TESTS,
     balance_verdict,
+    chance,
     gap_findings,
+    hidden_bias,
     interval,
     named,
     number,
@@ -24,7 +28,7 @@ from likewise.report.words import (
     slope_finding,
     truth_rows,
 )
-from likewise.tables import STATS, Contrast, Estimates, Pairs
+from likewise.tables import Contrast, Estimates, Pairs
 from likewise.tables.files import write_text
 
 
@@ -44,13 +48,14 @@ def write_report(
         title=title,
         version=__version__,
         contrast=contrast,
-        findings=gap_findings(estimates, contrast),
+        findings=[*gap_findings(estimates, contrast), *error_findings(estimates, contrast)],
         slope_finding=slope_finding(estimates),
         sample=_sample(pairs, contrast),
         verdict=balance_verdict(balance),
         balance=_balance_table(balance, contrast),
         love=_drawn(partial(love_plot, balance), balance_verdict(balance)),
         gaps=_gaps(estimates),
+        errors=_errors(estimates, contrast),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
         truth=truth_rows(estimates),
@@ -109,13 +114,25 @@ def _balance_table(balance: Estimates, contrast: Contrast) -> list[dict[str, str
 def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
     frame = estimates.frame
     shown = []
-    for quantity in frame.loc[frame["stat"] == "gap", "quantity"].unique():
+    errors = error_quantities(estimates)
+    for quantity in frame.loc[(frame["stat"] == "gap") & ~frame["quantity"].isin(errors), "quantity"].unique():
         part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
         part = part[~part["sample"].str.startswith("truth: ")]
         rows = [_gap_row(row) for _, row in part.iterrows()]
         told = "; ".join(f"{row['what']} {row['value']}" for row in rows)
         figure = _drawn(partial(gap_plot, estimates, quantity), told)
-        shown.append({"name": named(quantity), "figure": figure, "rows": rows})
+        hidden = hidden_bias(frame[frame["quantity"] == quantity])
+        shown.append({"name": named(quantity), "figure": figure, "rows": rows, "hidden": hidden})
+    return shown
+
+
+def _errors(estimates: Estimates, contrast: Contrast) -> list[dict[str, Any]]:
+    shown = recognisers(estimates, contrast)
+    curves = estimates.frame["stat"].eq("det").any()
+    for entry in shown:
+        steps = curve_steps(estimates, entry["rater"]) if curves else pd.DataFrame()
+        told = "; ".join(f"{row.group} at FMR {row.fmr:.3g}: {row.estimate:.3g}" for row in steps.itertuples())
+        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if len(steps) else None
     return shown
 
 
@@ -138,13 +155,20 @@ def _slope_table(estimates: Estimates) -> list[dict[str, str]]:
     frame = estimates.frame
     rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & ~frame["sample"].str.startswith("truth: ")]
     rows = rows.sort_values("estimate", ascending=False, kind="stable")
+    tests = frame[frame["stat"].isin(SLOPE_TESTS) & (frame["group"] == "attribute")]
+    p = tests.pivot(index="quantity", columns="stat", values="estimate")
     return [
         {
-            "label": named(row["quantity"]), "value": interval(row), "stat": STATS[row["stat"]].label,
-            "n": f"{row['n']:,}", "method": row["method"],
+            "label": named(row["quantity"]), "value": interval(row), "n": f"{row['n']:,}", "remark": _remark(row),
+            **{stat: chance(p[stat].get(row["quantity"])) if stat in p else "–" for stat in SLOPE_TESTS},
         }
         for _, row in rows.iterrows()
     ]  # fmt: skip
+
+
+def _remark(row: pd.Series) -> str:
+    rare = "too rare for a ratio: slope of the plain rate" if row["stat"] == "rate_slope" else ""
+    return "; ".join(filter(None, (rare, row["method"].partition("; ")[2])))
 
 
 def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:

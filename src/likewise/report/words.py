@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
+from likewise.report.rates import error_quantities
 from likewise.tables import Contrast, Estimates
 
 TELLING = 1.0  # a share known no better than to within the whole gap is not worth a sentence
 APART = 0.1  # the usual line for a standardised mean difference
+SLOPE_TESTS = ("p_value", "q_bh", "linearity_p", "ols_p")
 QUESTIONS = {
     "distance": "Distance between two pictures of one person",
     "same": "Share of answers 'same person' to two pictures of one person",
@@ -24,6 +27,13 @@ SAMPLES = {
 def number(value: float) -> str:
     """Write a number with three decimals and a real minus sign."""
     return "–" if pd.isna(value) else f"{value:.3f}".replace("-", "−")
+
+
+def chance(p: float | None) -> str:
+    """Write a p-value."""
+    if p is None or pd.isna(p):
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def interval(row: pd.Series) -> str:
@@ -50,7 +60,10 @@ def sampled(row: pd.Series) -> str:
 def gap_findings(estimates: Estimates, contrast: Contrast) -> list[str]:
     """Say for each quantity what the gap is as the images come and what is left between look-alikes."""
     sentences = []
+    errors = error_quantities(estimates)
     for quantity, rows in _measured(estimates).groupby("quantity", sort=False):
+        if quantity in errors:
+            continue
         crude = _first(rows, ("all", "gap"))
         alike = _first(rows, ("matched", "adjusted_gap"), ("matched", "gap"))
         if crude is None:
@@ -69,6 +82,43 @@ def _gone(rows: pd.DataFrame) -> str:
         return ""
     low, middle, high = (f"{100 * share[name]:.0f}".replace("-", "−") for name in ("low", "estimate", "high"))
     return f" {middle} % ({low} % to {high} %) of the crude gap goes away between look-alikes."
+
+
+def hidden_bias(rows: pd.DataFrame) -> str:
+    """Say how strong something hidden would have to be to explain a matched gap, beside what was observed."""
+    gamma, e_value, limit = (_first(rows, ("matched", stat)) for stat in ("gamma", "e_value", "e_value_limit"))
+    if gamma is None or e_value is None or limit is None:
+        return ""
+    if gamma["estimate"] <= 1:
+        return "Hidden differences: the plain gap between look-alikes is not significant even without any."
+    text = (
+        "Hidden differences: to explain the plain gap between look-alikes, something unmatched would have to change "
+        f"the odds of the group within pairs {_times(gamma)} (Rosenbaum's Γ, for significance), or go with the group "
+        f"and with the answer as a risk ratio of {_times(e_value)} each (E-value; {_times(limit)} to reach the "
+        "interval's end)."
+    )
+    observed = rows[rows["stat"].isin(["odds_ratio", "answer_ratio"]) & rows["low"].notna()]
+    return text + _strongest(observed)
+
+
+def _strongest(observed: pd.DataFrame) -> str:
+    """Name the covariate that goes most strongly with the group, as a yardstick."""
+    if observed.empty:
+        return ""
+    strength = np.exp(np.log(observed["estimate"]).abs())
+    wide = observed.assign(strength=strength).pivot(index="group", columns="stat", values="strength")
+    if not {"odds_ratio", "answer_ratio"} <= set(wide.columns):
+        return ""
+    top = wide.sort_values("odds_ratio").iloc[-1]
+    name = str(wide.sort_values("odds_ratio").index[-1]).removesuffix(" (per sd)").replace("_", " ")
+    return (
+        f" For comparison, the observed covariate that goes most with the group, {name}: odds × "
+        f"{top['odds_ratio']:.2f} and answers × {top['answer_ratio']:.2f} for one standard deviation."
+    )
+
+
+def _times(row: pd.Series) -> str:
+    return "more than 1000-fold" if row["estimate"] > 1000 else f"× {row['estimate']:.2f}"
 
 
 def slope_finding(estimates: Estimates) -> str:

@@ -114,6 +114,12 @@ class Pairs(Table):
         columns = [name for name in ("a", "b", "ref_a", "ref_b") if name in self._frame.columns]
         return sorted({image for name in columns for image in self._frame[name].dropna()})
 
+    def genuine(self) -> Pairs:
+        """Return the trials that show one person twice; pairs that do not say are all taken to."""
+        if "same" not in self._frame.columns:
+            return self
+        return Pairs(self._frame[self._frame["same"].astype(bool)])
+
     def check_faces(self, faces: Faces) -> None:
         """Every image of these pairs is one of these faces."""
         unknown = sorted(set(self.images) - set(faces.images))

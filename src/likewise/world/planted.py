@@ -142,6 +142,13 @@ class Crowd:
         answers = pd.DataFrame({"unit": np.array(names)[image], "rater": [f"r{r:04d}" for r in rater]})
         return Ratings(answers.assign(question="judged_real", value=value.astype(float))), Faces(frame)
 
+    @property
+    def alpha(self) -> float:
+        """Krippendorff's alpha of infinitely many images: the share of the answers' variance that images explain."""
+        base = np.array([*self.passes, 1 - self.misses, 1 - self.misses])
+        spread = base.var() + self.image_reach**2 / 3
+        return float(spread / (base.mean() * (1 - base.mean())))
+
 
 @dataclass(frozen=True)
 class Turned:
@@ -177,3 +184,13 @@ class Turned:
     def relative(self) -> float:
         """The true slope of z_k = y_k / y_c (a bend adds nothing to it: the levels are symmetric)."""
         return self.slope / self.middle
+
+    @property
+    def log_odds_slope(self) -> float:
+        """The slope that a logistic regression finds in infinitely many faces."""
+        x, beta = np.column_stack([np.ones(len(LEVELS)), LEVELS]), np.zeros(2)
+        rates = self.middle + self.slope * np.array(LEVELS) + self.bend * np.square(LEVELS)
+        for _ in range(50):
+            chance = 1 / (1 + np.exp(-x @ beta))
+            beta += np.linalg.solve(x.T @ (x * (chance * (1 - chance))[:, None]), x.T @ (rates - chance))
+        return float(beta[1])

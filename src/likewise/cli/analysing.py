@@ -1,0 +1,108 @@
+"""How the stage ``analyse`` puts its numbers together: gaps, hidden bias, error rates and slopes, where they exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.sensitivity import sensitivity
+from likewise.analyse.slope_tests import slope_tests
+from likewise.analyse.slopes import slopes
+from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
+from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, Job, covariates_of
+from likewise.errors import LikewiseError
+from likewise.plugins import create
+from likewise.tables import Estimates, Faces, Pairs, Ratings
+
+
+def analysing(job: Job) -> None:
+    """Estimate everything that the plan's raters can be asked about."""
+    asked, pairs = Pairs.read(job.path(TRIALS)), Pairs.read(job.path(PAIRS))
+    if len(pairs) < 2:
+        job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
+    genuine = asked.genuine()
+    parts: list[Estimates] = []
+    if any(rater.slot == "recogniser" for rater in job.plan.rater):
+        distances = _about(Ratings.read(job.path(RATINGS)), asked)
+        parts += _gaps(job, _about(distances, genuine), genuine, pairs, None)
+        parts += _errors(job, distances, asked, pairs)
+    if any(rater.slot == "classifier" for rater in job.plan.rater):
+        parts += _slopes(job)
+    if job.plan.ask:
+        parts += _gaps(job, Ratings.read(job.path(ANSWERS)), genuine, pairs, "people")
+    if job.plan.analyse.truth:
+        parts.append(Estimates.read(job.folder.root / job.plan.analyse.truth))
+    found = Estimates.together(parts)
+    job.summary = {"rows": len(found)}
+    found.write(job.path(ESTIMATES))
+
+
+def _about(ratings: Ratings, trials: Pairs) -> Ratings:
+    frame = ratings.frame
+    return Ratings(frame[frame["unit"].isin(trials.frame["pair"])])
+
+
+def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str | None) -> list[Estimates]:
+    """Estimate the gap of the mean answer; with look-alikes, what goes away and what hidden bias it withstands."""
+    faces, contrast, level = job.faces(), job.plan.contrast, job.plan.analyse.level
+    names = covariates_of(job)
+    common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
+    if len(pairs) < 2:
+        return [gaps(ratings, genuine, faces, contrast, **common)]
+    found = [each(ratings, genuine, faces, contrast, pairs=pairs, **common) for each in (gaps, explained)]
+    numeric = [name for name in names if _varies(faces.attribute(name))]
+    hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
+    return found + _noted(
+        job,
+        "bounds on hidden differences",
+        lambda: sensitivity(ratings, genuine, faces, contrast, pairs=pairs, **hidden),
+    )
+
+
+def _varies(values: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(values.dtype) and bool(values.min() < values.max())
+
+
+def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Estimates]:
+    """Estimate error rates at the false match rates that the impostor trials carry, and at shipped thresholds."""
+    met = len(asked) - len(asked.genuine())
+    if not met:
+        return []
+    carried = [rate for rate in RATES if rate * met >= FEW_FALSE_MATCHES]
+    if left := [rate for rate in RATES if rate not in carried]:
+        needed = f"{FEW_FALSE_MATCHES / max(left):,.0f}"
+        job.notes.append(
+            f"Error rates at a false match rate of {', '.join(f'{rate:g}' for rate in left)} are not shown: {met:,} "
+            f"impostor trials do not carry them ({max(left):g} takes {needed}). Raise impostors in [trials]."
+        )
+    models = [create("recogniser", each.name, each.options) for each in job.plan.rater if each.slot == "recogniser"]
+    shipped = {model.name: float(model.threshold) for model in models}
+    about = (distances, asked, job.faces(), job.plan.contrast)
+    level, matched = job.plan.analyse.level, pairs if len(pairs) > 1 else None
+
+    def rates() -> Estimates:
+        return verification(*about, pairs=matched, rates=carried, thresholds=shipped, level=level)
+
+    return _noted(job, "error rates", rates) + _noted(job, "DET curves", lambda: det(*about, level=level))
+
+
+def _slopes(job: Job) -> list[Estimates]:
+    """Estimate every label's slope; false discoveries are counted over all labels of all classifiers."""
+    models = [create("classifier", each.name, each.options) for each in job.plan.rater if each.slot == "classifier"]
+    thresholds = {model.name: float(model.threshold) for model in models}
+    frame = Ratings.read(job.path(RATINGS)).frame
+    own = Ratings(frame[frame["rater"].isin(thresholds)])
+    made = Faces.read(job.path(SWEEP) / "faces.parquet")
+    return [each(own, made, threshold=thresholds, level=job.plan.analyse.level) for each in (slopes, slope_tests)]
+
+
+def _noted(job: Job, what: str, estimate: Callable[[], Estimates]) -> list[Estimates]:
+    """Estimate, or note why this cannot be estimated here; the rest of the analysis stands."""
+    try:
+        return [estimate()]
+    except LikewiseError as error:
+        job.notes.append(f"No {what}: {error}")
+        return []

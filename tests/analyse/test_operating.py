@@ -1,0 +1,73 @@
+"""Operating points: the threshold lets in what it says, and the variance is that of many worlds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.analyse.board import boards
+from likewise.analyse.operating import Arm, errors_at
+from likewise.analyse.resample import covariance
+from likewise.world.planted import CONTRAST, Recognition
+
+
+def impostors(distance):
+    n = len(distance)
+    return Arm.of(np.asarray(distance, dtype=float), np.arange(n), np.arange(n) + n, np.arange(n))
+
+
+@given(st.integers(1, 500), st.floats(0.001, 0.6))
+def test_of_the_impostors_seen_no_more_are_let_in_than_allowed(n, rate):
+    arm = impostors(np.random.default_rng(n).random(n))
+    assert arm.error(arm.threshold(rate)) <= rate + 1e-9
+
+
+@pytest.mark.parametrize("n", [100, 400, 437])
+def test_one_more_impostor_is_let_in_at_the_rate(n):
+    """The distances are uniform, so a threshold is its own chance; the next one up gives (f n + 1) / (n + 1)."""
+    rng = np.random.default_rng(0)
+    found = np.array([impostors(rng.random(n)).threshold(0.02) for _ in range(4000)])
+    assert found.mean() == pytest.approx(0.02, abs=4 * found.std() / 4000**0.5)
+
+
+def test_equal_distances_and_missing_ones_are_never_let_in_by_chance():
+    assert impostors([0.3] * 50).error(impostors([0.3] * 50).threshold(0.1)) == 0
+    assert impostors([0.1, *[np.inf] * 9]).threshold(0.3) == np.inf
+
+
+def board_of(seed, **options):
+    ratings, trials, faces, _ = Recognition(100, seed, **options).tables()
+    return boards(ratings, trials, faces, CONTRAST, None, drop=False)[0]
+
+
+def test_at_a_given_threshold_the_variance_is_the_jackknife_by_identity():
+    board = board_of(0)
+    arm = board.genuine[0]
+    found = board.errors(0.5, [arm], None)
+    columns = np.column_stack([np.ones(len(arm)), arm.distance >= 0.5])
+    codes = np.unique(arm.left, return_inverse=True)[1]
+    other = covariance(columns, lambda t: (t[..., 1] / t[..., 0])[..., None], [codes])
+    assert found.covariance == pytest.approx(other, rel=1e-9)
+
+
+def test_independent_trials_have_the_binomial_variance_and_no_doubt_about_it():
+    n, met = 600, impostors(np.random.default_rng(1).random(600))
+    found = errors_at([met], 0.1, people=2 * n, meetings=n, smallest=n)
+    p = float(found.rates[0])
+    assert found.covariance[0, 0] == pytest.approx(p * (1 - p) / n, rel=0.01)
+    alone = Arm.of(met.distance, met.left, met.left, np.full(n, -1))
+    assert errors_at([alone], 0.9, people=n, meetings=n, smallest=n).freedom(0) > 1e6
+
+
+def test_the_variance_is_that_of_many_worlds():
+    """Two routes to one number: what one world says of its uncertainty, and how far worlds lie apart."""
+    rates, variances = [], []
+    for seed in range(150):
+        board = board_of(seed, impostors=8)
+        found = board.errors(board.impostors.threshold(0.02), board.arms, board.impostors)
+        rates.append(found.rates)
+        variances.append(np.diag(found.covariance))
+    wide = np.std(rates, axis=0)
+    assert np.mean(variances, axis=0)[:2] ** 0.5 == pytest.approx(wide[:2], rel=0.2)
