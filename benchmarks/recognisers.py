@@ -21,8 +21,12 @@ import pandas as pd
 from likewise.analyse.resample import draws, percentiles
 from likewise.analyse.shares import share_interval
 from likewise.engine import Engine
-from likewise.images import Album
+from likewise.images import Album, decode
+from likewise.make.align import astray
 from likewise.make.rate import Embedding
+from likewise.models.finders import finder
+from likewise.models.found import central
+from likewise.models.templates import template
 from likewise.plugins import create
 
 NAMES = ("dlib", "faceplugin", "mobilefacenet", "openface")
@@ -121,6 +125,23 @@ def failures(failed: npt.NDArray[np.bool_], faces: pd.DataFrame) -> dict[str, st
     return shown
 
 
+def frames(data: Path, *, most: int = 200) -> None:
+    """Print how far the corners of aligned and of other pictures are from the frame of FFHQ, and where points lie."""
+    looker = finder("retinaface")
+    for name in ("celebahq", "fairface"):
+        files = sorted((data / name / "images").glob("*.jpg"))
+        chosen = [files[k] for k in np.random.default_rng(1).permutation(len(files))[:most]]
+        away, points = [], []
+        for picture in map(decode, chosen):
+            face, side = central(looker.find(picture), picture), picture.shape[0]
+            if face is not None:
+                away.append(astray(template("ffhq").transform(face.points, looker.scheme, side), side))
+                points.append((face.points + 0.5) / side * 1024 - 0.5)
+        ends = np.quantile(away, [0, 0.5, 0.95, 1]).round(3)
+        print(f"{name}: {len(away)} of {len(chosen)} faces; corners astray (least, median, 95 %, most) {ends} sides")
+        print(f"  mean points at 1024 px: {np.mean(points, axis=0).round(1).tolist()}")
+
+
 def main() -> None:
     """Measure and print one Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -128,7 +149,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="where embeddings are kept")
     parser.add_argument("--only", default=",".join(NAMES), help="comma-separated recognisers")
     parser.add_argument("--identities", type=int, default=600)
+    parser.add_argument("--frame", action="store_true", help="only say how far pictures are from the frame of FFHQ")
     given = parser.parse_args()
+    if given.frame:
+        frames(given.data)
+        return
     faces = subset(given.data, given.identities)
     asked, rows = trials(faces), []
     for name in given.only.split(","):

@@ -110,6 +110,9 @@ def test_distances_are_of_rows_and_nan_where_nobody_was_found(tmp_path, pictures
         found = recogniser.distance(a, b)
         assert np.allclose(found[:2], expected, atol=1e-4)
         assert np.isnan(found[2])
+        x, y = np.array([[0.6, 0.8]], np.float32), np.array([[1.0, 0.0]], np.float32)
+        apart = float(recogniser.distance(x, y)[0])
+        assert recogniser.as_euclidean(apart) == pytest.approx(float(np.linalg.norm(x - y)), rel=1e-4)
 
 
 def test_grey_pictures_and_an_alpha_channel_are_taken(tmp_path, pictures):

@@ -15,7 +15,9 @@ from likewise.errors import InputError, LikewiseError
 
 STAGES = {
     "read": "Find, open and fingerprint the images of the table.",
+    "align": "Bring the faces into the generator's frame.",
     "project": "Project the images into the generator's latent space.",
+    "embed": "Embed the faces with a recogniser that has a part in the matching.",
     "match": "Match look-alikes across the contrast.",
     "balance": "Compare the covariates before and after matching.",
     "trials": "Choose which two images of a person the raters are asked about.",

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from likewise.analyse.gaps import explained, gaps
 from likewise.analyse.slopes import slopes
+from likewise.cli.framing import framed, given_family, within
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
 from likewise.design.balance import balance
@@ -105,16 +106,17 @@ def project(job: Job) -> None:
     with job.folder.swapped(LATENTS) as fresh:
         write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
     job.summary = {"images": len(vectors), "source": vectors.source}
+    job.notes += given_family(vectors.source, job.plan)
 
 
 def _project_images(job: Job) -> None:
-    faces, spec = job.faces(), job.plan.project
+    (faces, album), spec = framed(job), job.plan.project
     generator = job.used(create("generator", spec.generator))
     job.used(create("perceptual", spec.perceptual))
     left: list[float] = []
 
     def blocks() -> Iterator[npt.NDArray[np.float32]]:
-        for result in job.chunks("project", Projection(spec, job.album(faces)), faces.images):
+        for result in job.chunks("project", Projection(spec, album), faces.images):
             left.extend(result["distance"] / np.maximum(result["baseline"], 1e-12))
             yield result["w"]
 
@@ -135,7 +137,7 @@ def matching(job: Job) -> None:
     faces, vectors = job.faces(), Vectors.read(job.path(LATENTS))
     focal = int((job.plan.contrast.side(faces) == 1).sum())
     with job.voice.task("match", focal) as progress:
-        pairs = match(faces, vectors, job.plan.contrast, job.plan.match, progress=progress)
+        pairs = match(faces, vectors, job.plan.contrast, job.plan.match, within=within(job), progress=progress)
     job.summary = {"pairs": len(pairs), **({"note": pairs.note} if pairs.note else {})}
     pairs.write(job.path(PAIRS))
 
@@ -156,13 +158,13 @@ def making_trials(job: Job) -> None:
 
 def sweeping(job: Job) -> None:
     """Turn the attribute of some faces and leave everything else."""
-    faces, spec = job.faces(), job.plan.counterfactual
+    (faces, album), spec = framed(job), job.plan.counterfactual
     assert spec is not None  # the stage is only planned with the section
     job.used(create("editor", spec.editor))
     images = chosen(faces, spec, seed=job.plan.seed)
     made = sweep_faces(faces, images, spec)
     pictures = job.folder.work(f"{job.key}-pictures")
-    for _ in job.chunks("counterfactual", Sweep(spec, job.album(faces), pictures), images):
+    for _ in job.chunks("counterfactual", Sweep(spec, album, pictures), images):
         pass
     with job.folder.swapped(SWEEP) as fresh:
         made.write(fresh / "faces.parquet")

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from likewise.cli.framing import EmbedPlan
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
+from likewise.make.align import AlignSpec
 from likewise.make.counterfactual import SweepSpec
 from likewise.make.project import ProjectSpec
 from likewise.plugins import SLOTS
@@ -92,7 +94,9 @@ class Plan:
     covariates: tuple[str, ...] = ()
     vectors: str = ""
     """A file of vectors to use instead of projecting."""
+    align: AlignSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
+    embed: EmbedPlan | None = None
     match: MatchSpec = field(default_factory=MatchSpec)
     rater: tuple[Rater, ...] = ()
     counterfactual: SweepSpec | None = None
@@ -104,13 +108,17 @@ class Plan:
     def __post_init__(self) -> None:
         if self.format != FORMAT:
             raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")
+        if self.align is not None and self.vectors:
+            raise PlanError(
+                "[align] has an effect only where images are projected", got="vectors", fix="Leave one out."
+            )
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
             raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
 
 _SECTIONS: dict[str, type] = {
-    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "counterfactual": SweepSpec, "ask": AskPlan,
-    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "faces": FacesPlan, "contrast": Contrast, "align": AlignSpec, "project": ProjectSpec, "embed": EmbedPlan,
+    "counterfactual": SweepSpec, "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
 _SPELT = {"lambda": "lambda_"}  # a word that Python keeps for itself

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from likewise.cli import making
+from likewise.cli import framing, making
+from likewise.cli.framing import ALIGNED, EMBEDDINGS
 from likewise.cli.making import (
     ANSWERS,
     BALANCE,
@@ -67,11 +68,25 @@ READ = Stage(
         _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)}
     ),
 )
+ALIGN = Stage(
+    name="align",
+    artefact=ALIGNED,
+    needs=(FACES,),
+    options=lambda plan: (asdict(plan.align) if plan.align else {}) | {"generator": plan.project.generator},
+    make=framing.aligning,
+)
+EMBED = Stage(
+    name="embed",
+    artefact=EMBEDDINGS,
+    needs=(FACES,),
+    options=lambda plan: (asdict(replace(plan.embed, within=0.0)) if plan.embed else {}) | _raters(plan),
+    make=framing.embedding,
+)
 PROJECT = Stage(
     name="project",
     artefact=LATENTS,
     needs=(FACES,),
-    options=lambda plan: {"vectors": plan.vectors} if plan.vectors else asdict(plan.project),
+    options=lambda plan: {"vectors": plan.vectors, **_raters(plan)} if plan.vectors else asdict(plan.project),
     make=making.project,
     outside=lambda folder, plan: _files(folder, plan.vectors),
 )
@@ -79,7 +94,11 @@ MATCH = Stage(
     name="match",
     artefact=PAIRS,
     needs=(FACES, LATENTS),
-    options=lambda plan: {"match": plan.match.to_dict(), "contrast": asdict(plan.contrast)},
+    options=lambda plan: {
+        "match": plan.match.to_dict(),
+        "contrast": asdict(plan.contrast),
+        **({"within": plan.embed.within} if plan.embed else {}),
+    },
     make=making.matching,
 )
 BALANCE_STAGE = Stage(
@@ -124,14 +143,37 @@ REPORT_STAGE = Stage(
     make=making.reporting,
     counted=False,
 )
-ALL = (READ, PROJECT, MATCH, BALANCE_STAGE, TRIALS_STAGE, COUNTERFACTUAL, RATE, ASK, ANALYSE, REPORT_STAGE)
+ALL = (
+    READ,
+    ALIGN,
+    PROJECT,
+    EMBED,
+    MATCH,
+    BALANCE_STAGE,
+    TRIALS_STAGE,
+    COUNTERFACTUAL,
+    RATE,
+    ASK,
+    ANALYSE,
+    REPORT_STAGE,
+)
 
 
 def stages(plan: Plan) -> list[Stage]:
     """Return the stages that this plan names, in order, each needing only what the plan makes."""
-    absent = {SWEEP: plan.counterfactual is None, RATINGS: not plan.rater, ANSWERS: plan.ask is None}
+    absent = {
+        ALIGNED: plan.align is None,
+        EMBEDDINGS: plan.embed is None,
+        SWEEP: plan.counterfactual is None,
+        RATINGS: not plan.rater,
+        ANSWERS: plan.ask is None,
+    }
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
+    in_frame = [] if absent[ALIGNED] else [ALIGNED]
     extra = {
+        PROJECT.name: in_frame,
+        COUNTERFACTUAL.name: in_frame,
+        MATCH.name: [] if absent[EMBEDDINGS] else [EMBEDDINGS],
         RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
         ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
     }

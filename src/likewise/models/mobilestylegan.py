@@ -151,6 +151,7 @@ class MobileStyleGAN(TorchGenerator):
     """The embedded generator of the slot."""
 
     rows, dim, resolution = ROWS, DIM, RESOLUTION
+    frame = "ffhq"
     sizes = (RESOLUTION,)
 
     def __init__(self, weights: str = "mobilestylegan-ffhq", device: str = "cpu") -> None:

@@ -36,6 +36,8 @@ class Card:
         if self.distance not in DISTANCES:
             fix = nearest(self.distance, DISTANCES)
             raise SpecError(f"the distance is one of {some(DISTANCES)}", got=repr(self.distance), fix=fix)
+        if self.distance != "euclidean" and not self.unit:
+            raise SpecError("cosine and angle go with embeddings of length 1", got="unit = false")
         if not self.set_on:
             raise SpecError("a threshold names the data that it was set on", got="an empty set_on")
 
@@ -73,6 +75,12 @@ class AlignedRecogniser:
     def forward(self, crops: Pictures) -> Array:
         """Embed one batch of crops."""
         raise NotImplementedError
+
+    def as_euclidean(self, limit: float) -> float:
+        """Return the Euclidean distance of two embeddings that are ``limit`` apart: what a matching can look up."""
+        if self.card.distance == "euclidean":
+            return limit
+        return float(2 * np.sin(np.radians(limit) / 2)) if self.card.distance == "angle" else float(np.sqrt(2 * limit))
 
     def distance(self, a: Array, b: Array) -> Array:
         """Return the distances of embeddings row by row; NaN where one of them is."""

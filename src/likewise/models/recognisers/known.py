@@ -75,6 +75,6 @@ def faceplugin(*, weights: str = "faceplugin", device: str = "cpu", batch: int =
     )
     card = Card(
         name="faceplugin", family="faceplugin", licence=licence_of(weights), intake=intake, distance="cosine",
-        threshold=0.7, set_on=SUBSET,
+        threshold=0.644, set_on=SUBSET,
     )  # fmt: skip
     return OnnxRecogniser(card, weights, device=device, batch=batch)
