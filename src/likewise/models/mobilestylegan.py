@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from likewise.models.device import device as find_device
 from likewise.models.generator import TorchGenerator
-from likewise.models.state import fill, read_state
+from likewise.models.state import fill, located, read_state
 from likewise.plugins import Array
 
 DIM = 512
@@ -27,6 +27,7 @@ CHANNELS = (512, 512, 512, 512, 512, 256, 128, 64)
 LAYERS = len(CHANNELS) - 1
 ROWS = 2 + 3 * LAYERS
 RESOLUTION = 8 * 2**LAYERS
+EXITS = (64, 128, 256)
 
 
 class Mapping(nn.Sequential):
@@ -54,23 +55,34 @@ def haar(x: Tensor) -> Tensor:
     return F.pixel_shuffle(corners.view(n, channels, h, w) / 2, 2)
 
 
-class StyledConv(nn.Module):
-    """A depthwise and a pointwise convolution; the style weighs the channels that come in."""
+class Unstyled(nn.Module):
+    """A depthwise and a pointwise convolution; a style that someone else makes weighs the channels that come in."""
 
     def __init__(self, channels_in: int, channels_out: int, size: int) -> None:
         super().__init__()
-        self.style = nn.Linear(DIM, channels_in)
         self.depthwise = nn.Parameter(torch.empty(channels_in, 1, 3, 3))
         self.pointwise = nn.Parameter(torch.empty(channels_out, channels_in))
         self.noise = nn.Parameter(torch.empty(1, size, size))
         self.bias = nn.Parameter(torch.empty(channels_out))
 
-    def forward(self, x: Tensor, w: Tensor) -> Tensor:
+    def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """Return ``[n, channels_out, size, size]``."""
         x = F.conv2d(x, self.depthwise, padding=1, groups=len(self.depthwise))
-        weight = self.pointwise * self.style(w)[:, None]  # [n, out, in]: cheaper than weighing every pixel
+        weight = self.pointwise * style[:, None]  # [n, out, in]: cheaper than weighing every pixel
         x = torch.bmm(weight, x.flatten(2)).view(len(x), -1, *x.shape[2:])
         return F.leaky_relu_(x.add_(self.noise).add_(self.bias[:, None, None]), 0.2)
+
+
+class StyledConv(Unstyled):
+    """The same with a style of its own."""
+
+    def __init__(self, channels_in: int, channels_out: int, size: int) -> None:
+        super().__init__(channels_in, channels_out, size)
+        self.style = nn.Linear(DIM, channels_in)
+
+    def forward(self, x: Tensor, w: Tensor) -> Tensor:
+        """Return ``[n, channels_out, size, size]``."""
+        return super().forward(x, self.style(w))
 
 
 class FirstConv(nn.Module):
@@ -105,20 +117,31 @@ class Layer(nn.Module):
         return self.conv2(self.conv1(x, w[:, 1]), w[:, 2])  # type: ignore[no-any-return]
 
 
-class ToImage(nn.Module):
-    """Reads the wavelet coefficients of the image from the features."""
+class Coefficients(nn.Module):
+    """Reads the wavelet coefficients of the image from the features, and undoes the wavelet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(12, CHANNELS[-1]))
+        self.bias = nn.Parameter(torch.empty(12))
+
+    def forward(self, x: Tensor, style: Tensor) -> Tensor:
+        """Return the image ``[n, 3, 2h, 2w]``."""
+        weight = self.weight * style[:, None]
+        x = torch.baddbmm(self.bias[None, :, None], weight, x.flatten(2)).view(len(x), 12, *x.shape[2:])
+        return haar(x)
+
+
+class ToImage(Coefficients):
+    """The same with a style of its own."""
 
     def __init__(self) -> None:
         super().__init__()
         self.style = nn.Linear(DIM, CHANNELS[-1])
-        self.weight = nn.Parameter(torch.empty(12, CHANNELS[-1]))
-        self.bias = nn.Parameter(torch.empty(12))
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
         """Return the image ``[n, 3, 2h, 2w]``."""
-        weight = self.weight * self.style(w)[:, None]
-        x = torch.baddbmm(self.bias[None, :, None], weight, x.flatten(2)).view(len(x), 12, *x.shape[2:])
-        return haar(x)
+        return super().forward(x, self.style(w))
 
 
 class Network(nn.Module):
@@ -147,16 +170,52 @@ class Network(nn.Module):
         return self.to_img(self.features(w), w[:, ROWS - 1])  # type: ignore[no-any-return]
 
 
+class TailLayer(nn.Module):
+    """A layer that stays where it is: it reads the four bands as they come instead of going up a size."""
+
+    def __init__(self, number: int, grid: int) -> None:
+        super().__init__()
+        below, here = CHANNELS[number], CHANNELS[number + 1]
+        self.conv1 = Unstyled(below, here, grid)
+        self.conv2 = Unstyled(here, here, grid)
+
+    def forward(self, x: Tensor, w: Tensor, layer: Layer) -> Tensor:
+        """Return features of the same size, with the styles of the real layer."""
+        low = layer.conv1.style(w[:, 1])
+        bands = torch.cat([low, low.repeat_interleave(3, dim=1)], dim=1)  # every band of a channel has its style
+        x = self.conv1(x, layer.up(w[:, 0]) * bands)
+        return self.conv2(x, layer.conv2.style(w[:, 2]))  # type: ignore[no-any-return]
+
+
+class Exit(nn.Module):
+    """A cheap way out at ``size`` px: the layers above run on at half that size, with weights that were distilled.
+
+    All styles still act, so a preview follows every row of the latent; only the last wavelet goes up a size.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.layers_below = (size // 8).bit_length() - 1
+        self.tail = nn.ModuleList(TailLayer(number, size // 2) for number in range(self.layers_below, LAYERS))
+        self.to_img = Coefficients()
+
+    def forward(self, x: Tensor, w: Tensor, network: Network) -> Tensor:
+        """Return the image ``[n, 3, size, size]`` from the features at half the size."""
+        for number, layer in enumerate(self.tail, start=self.layers_below):
+            x = layer(x, w[:, 1 + 3 * number : 4 + 3 * number], network.layers[number])
+        return self.to_img(x, network.to_img.style(w[:, ROWS - 1]))  # type: ignore[no-any-return]
+
+
 class MobileStyleGAN(TorchGenerator):
     """The embedded generator of the slot."""
 
-    rows, dim, resolution = ROWS, DIM, RESOLUTION
+    rows, dim, z_dim, resolution = ROWS, DIM, DIM, RESOLUTION
     frame = "ffhq"
     sizes = (RESOLUTION,)
 
     def __init__(self, weights: str = "mobilestylegan-ffhq", device: str = "cpu") -> None:
-        path = Path(weights)
-        self.name, self.licence = f"mobilestylegan:{weights}", "Apache-2.0"
+        path, self.licence = located(weights)
+        self.name = f"mobilestylegan:{Path(weights).name}"
         self.device = find_device(device)
         self.network = Network()
         fill(self.network, read_state(path, "mobilestylegan")[0], path.name)
