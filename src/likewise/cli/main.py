@@ -15,6 +15,7 @@ from likewise.errors import InputError, LikewiseError
 
 STAGES = {
     "read": "Find, open and fingerprint the images of the table.",
+    "describe": "Say of each face its predicted age, gender and pose, and its measured tone.",
     "project": "Project the images into the generator's latent space.",
     "match": "Match look-alikes across the contrast.",
     "balance": "Compare the covariates before and after matching.",

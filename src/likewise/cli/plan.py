@@ -14,6 +14,7 @@ from typing import Any
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.counterfactual import SweepSpec
+from likewise.make.describe_spec import DescribeSpec
 from likewise.make.project import ProjectSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
@@ -92,6 +93,7 @@ class Plan:
     covariates: tuple[str, ...] = ()
     vectors: str = ""
     """A file of vectors to use instead of projecting."""
+    describe: DescribeSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
     match: MatchSpec = field(default_factory=MatchSpec)
     rater: tuple[Rater, ...] = ()
@@ -109,8 +111,8 @@ class Plan:
 
 
 _SECTIONS: dict[str, type] = {
-    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "counterfactual": SweepSpec, "ask": AskPlan,
-    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "project": ProjectSpec,
+    "counterfactual": SweepSpec, "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
 _SPELT = {"lambda": "lambda_"}  # a word that Python keeps for itself

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from likewise.cli import making
+from likewise.cli.describing import describing
 from likewise.cli.making import (
     ANSWERS,
     BALANCE,
+    DESCRIBED,
     ESTIMATES,
     FACES,
     LATENTS,
@@ -66,6 +68,13 @@ READ = Stage(
     outside=lambda folder, plan: (
         _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)}
     ),
+)
+DESCRIBE = Stage(
+    name="describe",
+    artefact=DESCRIBED,
+    needs=(FACES,),
+    options=lambda plan: asdict(plan.describe) if plan.describe else {},
+    make=describing,
 )
 PROJECT = Stage(
     name="project",
@@ -124,15 +133,27 @@ REPORT_STAGE = Stage(
     make=making.reporting,
     counted=False,
 )
-ALL = (READ, PROJECT, MATCH, BALANCE_STAGE, TRIALS_STAGE, COUNTERFACTUAL, RATE, ASK, ANALYSE, REPORT_STAGE)
+ALL = (READ, DESCRIBE, PROJECT, MATCH, BALANCE_STAGE, TRIALS_STAGE, COUNTERFACTUAL, RATE, ASK, ANALYSE, REPORT_STAGE)
 
 
 def stages(plan: Plan) -> list[Stage]:
     """Return the stages that this plan names, in order, each needing only what the plan makes."""
-    absent = {SWEEP: plan.counterfactual is None, RATINGS: not plan.rater, ANSWERS: plan.ask is None}
+    absent = {
+        DESCRIBED: plan.describe is None,
+        SWEEP: plan.counterfactual is None,
+        RATINGS: not plan.rater,
+        ANSWERS: plan.ask is None,
+    }
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
     extra = {
         RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
         ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
     }
-    return [replace(stage, needs=(*stage.needs, *extra.get(stage.name, []))) for stage in planned]
+    return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
+
+
+def _needs(stage: Stage, plan: Plan) -> tuple[str, ...]:
+    """Say what a stage needs: the described faces, where the plan has them described."""
+    if plan.describe is None or stage is DESCRIBE:
+        return stage.needs
+    return tuple(DESCRIBED if need == FACES else need for need in stage.needs)
