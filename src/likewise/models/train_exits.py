@@ -19,7 +19,17 @@ import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import save_file
 from torch import Tensor
 
-from likewise.models.mobilestylegan import EXITS, LAYERS, ROWS, Exit, Layer, MobileStyleGAN, Network, Unstyled
+from likewise.models.mobilestylegan import (
+    EXITS,
+    LAYERS,
+    ROWS,
+    Exit,
+    Layer,
+    MobileStyleGAN,
+    Network,
+    TailLayer,
+    Unstyled,
+)
 
 METADATA = {"network": "mobilestylegan-exits", "form": "1"}
 
@@ -34,7 +44,7 @@ class Lesson:
     seed: int = 0
 
 
-LESSONS = {64: Lesson(2400), 128: Lesson(1400), 256: Lesson(500)}
+LESSONS = {64: Lesson(700), 128: Lesson(450), 256: Lesson(120)}
 """The small exits are cheap to train and have the most to learn."""
 
 
@@ -60,7 +70,8 @@ def shown(generator: MobileStyleGAN, w: Tensor, size: int) -> Tensor:
 def untrained(network: Network, size: int) -> Exit:
     """Begin with the real weights: low bands as they are (averaged over the pixels they stand for), no detail."""
     leave = Exit(size).requires_grad_(False)
-    for number, tail in enumerate(leave.tail, start=leave.layers_below):
+    for number in range(leave.layers_below, LAYERS):
+        tail: TailLayer = leave.tail[number - leave.layers_below]  # type: ignore[assignment]
         layer: Layer = network.layers[number]  # type: ignore[assignment]
         finer = 2 ** (number - leave.layers_below + 1)  # pixels of this layer along one of the exit's grid
         for own, real, bands in ((tail.conv1, layer.conv1, 4), (tail.conv2, layer.conv2, 1)):
@@ -125,9 +136,9 @@ def main(target: Path, *, weights: str, images: int) -> None:
     torch.set_num_threads(1)
     generator = MobileStyleGAN(weights)
     network = generator.network
-    w, fresh = latents(generator, images, seed=1), latents(generator, 64, seed=2)
+    w, fresh = latents(generator, images, seed=1), latents(generator, 32, seed=2)
     goals, unseen = shown(generator, w, max(EXITS)), shown(generator, fresh, max(EXITS))
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for size in EXITS:
         leave = untrained(network, size)
         small, small_unseen = (F.adaptive_avg_pool2d(goal.float(), size).half() for goal in (goals, unseen))
@@ -145,7 +156,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", type=Path)
     parser.add_argument("--weights", default="mobilestylegan-ffhq")
-    parser.add_argument("--images", type=int, default=800)
+    parser.add_argument("--images", type=int, default=256)
     given = parser.parse_args()
-    assert LAYERS == 7
     main(given.target, weights=given.weights, images=given.images)
