@@ -52,7 +52,12 @@ class Segmenter:
 
 
 def square(picture: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return the picture at the segmenter's size, averaged where it shrinks."""
-    if picture.shape[:2] == (SIDE, SIDE):
+    """Return the picture at the segmenter's size."""
+    return resized_to(picture, SIDE)
+
+
+def resized_to(picture: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
+    """Return the picture as a square of ``side`` pixels, averaged where it shrinks."""
+    if picture.shape[:2] == (side, side):
         return picture
-    return np.asarray(Image.fromarray(picture).resize((SIDE, SIDE), Image.Resampling.BILINEAR, reducing_gap=2.0))
+    return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.BILINEAR, reducing_gap=2.0))

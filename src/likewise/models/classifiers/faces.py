@@ -21,6 +21,7 @@ import numpy.typing as npt
 from likewise.errors import SpecError
 from likewise.models.finders import licence_of
 from likewise.models.intake import Intake
+from likewise.models.recognisers.foreign import FACERES_INTAKE
 from likewise.models.recognisers.onnx import session
 from likewise.models.seen import Seen, look_for_faces
 from likewise.plugins import Array, Pictures
@@ -108,15 +109,7 @@ class FaceResGender(FaceClassifier):
     """FaceRes's gender: ``female`` and ``male``."""
 
     network = "faceres"
-    intake = Intake(
-        size=224,
-        template="face-40",
-        finder="dlib",
-        colour="BGR",
-        layout="NHWC",
-        mean=(103.939, 116.779, 123.68),
-        scale=(1, 1, 1),
-    )
+    intake = FACERES_INTAKE
 
     def __init__(self, *, weights: str = "", device: str = "cpu", finder: str = "dlib", batch: int = _BATCH) -> None:
         super().__init__(weights=weights, device=device, finder=finder, batch=batch)
