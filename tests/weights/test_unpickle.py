@@ -10,6 +10,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -232,6 +233,17 @@ BOMBS = {
 def test_memory_bombs_are_refused(kind):
     with pytest.raises(UnsafeFileError):
         load(BOMBS[kind], records=["a.b"])
+
+
+def test_refusing_a_bomb_costs_little_memory():
+    tracemalloc.start()
+    try:
+        for bomb in BOMBS.values():
+            with pytest.raises(UnsafeFileError):
+                load(bomb, records=["a.b"])
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_huge_memo_index_costs_nothing():

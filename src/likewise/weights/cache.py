@@ -50,7 +50,10 @@ class Entry:
 def home() -> Path:
     """Say where likewise keeps what it fetched: LIKEWISE_HOME, or the platform's folder for caches."""
     given = os.environ.get("LIKEWISE_HOME")
-    return Path(given).expanduser().absolute() if given else user_cache_path("likewise", appauthor=False)
+    folder = Path(given).expanduser().absolute() if given else user_cache_path("likewise", appauthor=False)
+    if folder.exists() and not folder.is_dir():
+        raise WeightsError("LIKEWISE_HOME names a folder", got=str(folder), fix="Name another, or remove that file.")
+    return folder
 
 
 def folder_of(name: str) -> Path:
