@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import PluginError, SpecError
-from likewise.models.finders import licence_of
 from likewise.models.geometry import Floats, inverse, moved, scale
+from likewise.models.needs import licence_of
 from likewise.models.recognisers.onnx import session
 from likewise.models.seen import Seen
 from likewise.weights import where

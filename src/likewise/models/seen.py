@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from likewise.models.finders import Found, central, finder
+from likewise.models.finders import finder
+from likewise.models.found import Found, central
 from likewise.models.geometry import warp
 from likewise.models.templates import template
 from likewise.plugins import Pictures

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from likewise.errors import SpecError
-from likewise.models.finders import licence_of
+from likewise.models.needs import licence_of
 from likewise.models.recognisers.onnx import session
 from likewise.plugins import Pictures
 from likewise.weights import where

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import SpecError
-from likewise.models.finders import licence_of
 from likewise.models.intake import Intake
+from likewise.models.needs import licence_of
 from likewise.models.recognisers.foreign import FACERES_INTAKE
 from likewise.models.recognisers.onnx import session
 from likewise.models.seen import Seen, look_for_faces
@@ -51,14 +51,11 @@ class FaceClassifier:
     def outputs(self, seen: Seen) -> dict[str, Array]:
         """Return the network's outputs ``[n, k]`` by name; NaN where no face was found."""
         crops = seen.crops(self.intake.template, self.intake.size)
+        blank = np.zeros((1, *crops.shape[1:]), np.uint8)  # so that no face at all has the network's width, too
+        parts = [self._run(blank), *(self._run(crops[k : k + self._batch]) for k in range(0, len(crops), self._batch))]
         names = [output.name for output in self._session.get_outputs()]
-        parts = [self._run(crops[start : start + self._batch]) for start in range(0, len(crops), self._batch)]
-        if not parts:
-            parts = [[answer[:0] for answer in self._run(np.zeros((1, *crops.shape[1:]), np.uint8))]]
-        return {
-            name: seen.spread(np.concatenate([part[k].reshape(len(part[k]), -1) for part in parts]))
-            for k, name in enumerate(names)
-        }
+        together = [np.concatenate([part[k].reshape(len(part[k]), -1) for part in parts]) for k in range(len(names))]
+        return {name: seen.spread(values[1:]) for name, values in zip(names, together, strict=True)}
 
     def prepared(self, crops: Pictures) -> Array:
         """Return the network's input from crops."""
@@ -145,9 +142,7 @@ class Gear(FaceClassifier):
     """Race (5 labels), gender (2) and age (7 bands): weak, and therefore something to audit, not a labeller."""
 
     network = "gear"
-    intake = Intake(
-        size=198, template="face-40", finder="dlib", layout="NHWC", mean=(0, 0, 0), scale=(255.0, 255.0, 255.0)
-    )
+    intake = Intake(size=198, template="chip", finder="dlib", layout="NHWC", mean=(0, 0, 0), scale=(255, 255, 255))
     answers: Mapping[str, Sequence[str]] = {
         "race": ("white", "black", "asian", "indian", "another race"),
         "gender": ("male", "female"),

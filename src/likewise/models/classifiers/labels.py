@@ -11,7 +11,7 @@ import torch
 from likewise.errors import SpecError
 from likewise.models.device import device as device_of
 from likewise.models.efficientnet_lite import FEATURES, LABELS, VARIANTS, EfficientNetLite, prepared
-from likewise.models.finders import licence_of
+from likewise.models.needs import licence_of
 from likewise.models.state import fill, read_state
 from likewise.plugins import Array, Pictures
 from likewise.tables import Vectors

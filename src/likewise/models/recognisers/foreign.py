@@ -7,8 +7,8 @@ an Inception-ResNet v1 that the package does not say the origin of. Both are fed
 
 from __future__ import annotations
 
-from likewise.models.finders import licence_of
 from likewise.models.intake import Intake
+from likewise.models.needs import licence_of
 from likewise.models.recognisers.aligned import BATCH, Card
 from likewise.models.recognisers.onnx import OnnxRecogniser
 
@@ -34,6 +34,6 @@ def facenet(*, weights: str = "facenet", device: str = "cpu", batch: int = BATCH
     """FaceNet: 512 numbers; its graph whitens each crop itself."""
     card = Card(
         name="facenet", family="facenet", licence=licence_of(weights), intake=FACENET_INTAKE, distance="cosine",
-        threshold=0.42, set_on="one false match in a thousand on impostors of one perceived gender, CelebA-HQ subset",
+        threshold=0.4, set_on="one false match in a thousand on impostors of one perceived gender, CelebA-HQ subset",
     )  # fmt: skip
     return OnnxRecogniser(card, weights, output="embedding", device=device, batch=batch)
