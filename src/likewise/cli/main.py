@@ -15,6 +15,7 @@ from likewise.errors import InputError, LikewiseError
 
 STAGES = {
     "read": "Find, open and fingerprint the images of the table.",
+    "describe": "Say of each face its predicted age, gender and pose, and its measured tone.",
     "align": "Bring the faces into the generator's frame.",
     "project": "Project the images into the generator's latent space.",
     "embed": "Embed the faces with a recogniser that has a part in the matching.",

@@ -33,7 +33,8 @@ from likewise.store import Folder
 from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
 from likewise.tables.vectors import write_stream
 
-FACES, LATENTS, PAIRS, BALANCE = "faces.parquet", "latents", "pairs.parquet", "balance.parquet"
+FACES, DESCRIBED = "faces.parquet", "described.parquet"
+LATENTS, PAIRS, BALANCE = "latents", "pairs.parquet", "balance.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
 
@@ -57,8 +58,8 @@ class Job:
         return self.folder.path(artefact)
 
     def faces(self) -> Faces:
-        """The audited faces."""
-        return Faces.read(self.path(FACES))
+        """The audited faces, with what was described of them."""
+        return Faces.read(self.path(DESCRIBED if self.plan.describe else FACES))
 
     def album(self, faces: Faces) -> Album:
         """Show the pictures of these faces."""
@@ -286,8 +287,15 @@ def reporting(job: Job) -> None:
 
 
 def _covariates(job: Job) -> list[str]:
-    """The plan's covariates; without any, every attribute but the contrast's own column."""
-    return list(job.plan.covariates) or [name for name in job.faces().attributes if name != job.plan.contrast.column]
+    """The plan's covariates; without any, every attribute that is not another word for the contrast's own column."""
+    own = _said(job.plan.contrast.column)
+    return list(job.plan.covariates) or [name for name in job.faces().attributes if _said(name) != own]
+
+
+def _said(column: str) -> str:
+    """Return what a column is about, whoever says it: perceived_gender and predicted_gender are about gender."""
+    whose, _, what = column.partition("_")
+    return what if whose in ("perceived", "predicted", "measured", "self") and what else column
 
 
 def _resolved(folder: Folder, key: str, value: Any) -> Any:

@@ -16,6 +16,7 @@ from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.align import AlignSpec
 from likewise.make.counterfactual import SweepSpec
+from likewise.make.describe_spec import DescribeSpec
 from likewise.make.project import ProjectSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
@@ -94,6 +95,7 @@ class Plan:
     covariates: tuple[str, ...] = ()
     vectors: str = ""
     """A file of vectors to use instead of projecting."""
+    describe: DescribeSpec | None = None
     align: AlignSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
     embed: EmbedPlan | None = None
@@ -117,7 +119,8 @@ class Plan:
 
 
 _SECTIONS: dict[str, type] = {
-    "faces": FacesPlan, "contrast": Contrast, "align": AlignSpec, "project": ProjectSpec, "embed": EmbedPlan,
+    "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
+    "embed": EmbedPlan,
     "counterfactual": SweepSpec, "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from likewise.cli import framing, making
+from likewise.cli.describing import describing
 from likewise.cli.framing import ALIGNED, EMBEDDINGS
 from likewise.cli.making import (
     ANSWERS,
     BALANCE,
+    DESCRIBED,
     ESTIMATES,
     FACES,
     LATENTS,
@@ -89,6 +91,13 @@ EMBED = Stage(
     options=lambda plan: (asdict(replace(plan.embed, within=0.0)) if plan.embed else {}) | _raters(plan),
     make=framing.embedding,
 )
+DESCRIBE = Stage(
+    name="describe",
+    artefact=DESCRIBED,
+    needs=(FACES,),
+    options=lambda plan: asdict(plan.describe) if plan.describe else {},
+    make=describing,
+)
 PROJECT = Stage(
     name="project",
     artefact=LATENTS,
@@ -159,6 +168,7 @@ REPORT_STAGE = Stage(
 )
 ALL = (
     READ,
+    DESCRIBE,
     ALIGN,
     PROJECT,
     EMBED,
@@ -176,6 +186,7 @@ ALL = (
 def stages(plan: Plan) -> list[Stage]:
     """Return the stages that this plan names, in order, each needing only what the plan makes."""
     absent = {
+        DESCRIBED: plan.describe is None,
         ALIGNED: plan.align is None,
         EMBEDDINGS: plan.embed is None,
         SWEEP: plan.counterfactual is None,
@@ -191,4 +202,11 @@ def stages(plan: Plan) -> list[Stage]:
         RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
         ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
     }
-    return [replace(stage, needs=(*stage.needs, *extra.get(stage.name, []))) for stage in planned]
+    return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
+
+
+def _needs(stage: Stage, plan: Plan) -> tuple[str, ...]:
+    """Say what a stage needs: the described faces, where the plan has them described."""
+    if plan.describe is None or stage is DESCRIBE:
+        return stage.needs
+    return tuple(DESCRIBED if need == FACES else need for need in stage.needs)

@@ -102,6 +102,10 @@ TEMPLATES: dict[str, Template] = {
         Template(name="arcface", side=112, points={"centres": _widened(_ARCFACE, 112, 0, 112)}),
         # dlib's face chip: its mean face and a quarter more on each side.
         Template(name="chip", side=150, points={"corners": _widened(_CHIP, 1, 0.25, 150)}),
+        # The same face cut closer or wider, for the networks that describe it.
+        Template(name="face-20", side=150, points={"corners": _widened(_CHIP, 1, 0.2, 150)}),
+        Template(name="face-40", side=150, points={"corners": _widened(_CHIP, 1, 0.4, 150)}),
+        Template(name="mesh", side=192, points={"corners": _widened(_CHIP, 1, 0.45, 192)}),
         # OpenFace's mean face between its extremes; three points, through which an affine map is exact.
         Template(
             name="openface", side=96, fit="affine",

