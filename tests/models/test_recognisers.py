@@ -102,7 +102,9 @@ def test_dlibs_chip_is_cut_as_dlib_cuts_it(weights, people):
     points = np.array([(part.x, part.y) for part in shape.parts()])
     ours = warp(face, template("chip").transform(points, "corners", 150), 150).astype(float)
     theirs = dlib.get_face_chip(face, shape, size=150, padding=0.25).astype(float)
-    assert np.abs(ours - theirs)[5:-5, 5:-5].mean() < 3
+    assert np.abs(ours - theirs)[5:-5, 5:-5].mean() < 6, "both interpolate, each in its own way"
+    shifted = np.roll(theirs, 2, axis=1)
+    assert np.abs(ours - theirs)[5:-5, 5:-5].mean() < np.abs(ours - shifted)[5:-5, 5:-5].mean() / 2
 
 
 def test_gradients_reach_the_picture_and_the_fixed_crop_agrees_with_the_found_one(weights, people):

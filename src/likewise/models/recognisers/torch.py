@@ -53,7 +53,7 @@ class TorchRecogniser(AlignedRecogniser):
     def forward(self, crops: Pictures) -> Array:
         """Embed one batch of crops."""
         with torch.inference_mode():
-            x = torch.from_numpy(np.ascontiguousarray(crops)).to(self.device).permute(0, 3, 1, 2)
+            x = torch.from_numpy(np.array(crops, order="C")).to(self.device).permute(0, 3, 1, 2)
             embedded: Array = self._embedded(x.float()).cpu().numpy()
         return embedded
 
