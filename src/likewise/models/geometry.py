@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageFilter
 
 from likewise.errors import InputError
 
@@ -54,10 +54,13 @@ def scale(transform: Floats) -> float:
 def warp(picture: Picture, transform: Floats, size: int, *, mirror: bool = False) -> Picture:
     """Return the target ``[size, size, 3]``. Outside the source it is black, or the source mirrored at its edges.
 
+    What is mirrored fades into a blur, so that no second face appears beside the face (as in FFHQ).
+
     A picture that shrinks a lot is averaged first, so that a 12-megapixel photograph does not alias.
     """
     if mirror:
-        picture, transform = _widened(picture, transform, size)
+        wide, shifted_there = _widened(picture, transform, size)
+        return _faded(warp(wide, shifted_there, size), picture, transform)
     image, factor = Image.fromarray(picture), int(1 / max(scale(transform), 1e-6) + 1e-6)
     factor = min(factor, *image.size)
     if factor > 1:
@@ -82,6 +85,21 @@ def _widened(picture: Picture, transform: Floats, size: int) -> tuple[Picture, F
     wide = np.pad(picture, ((top, bottom), (left, right), (0, 0)), mode="symmetric")
     shift = np.column_stack([transform[:, :2], transform[:, 2] - transform[:, :2] @ [left, top]])
     return wide, shift
+
+
+def _faded(target: Picture, source: Picture, transform: Floats) -> Picture:
+    """Blend the target, the further it lies outside the source, into its own blur and then into its median colour."""
+    size = len(target)
+    y, x = np.mgrid[:size, :size]
+    there = moved(np.stack([x, y], axis=-1), inverse(transform))
+    edges = np.array([source.shape[1] - 1, source.shape[0] - 1])
+    outside = np.maximum(-there, there - edges).max(axis=-1, keepdims=True) * scale(transform) / size  # in sides
+    if outside.max() <= 0:
+        return target
+    blurred = np.asarray(Image.fromarray(target).filter(ImageFilter.GaussianBlur(size * 0.03))).astype(np.float64)
+    soft = target + (blurred - target) * np.clip(outside / 0.06, 0, 1)
+    soft += (np.median(target, axis=(0, 1)) - soft) * np.clip(outside / 0.12 - 0.3, 0, 1)
+    return np.rint(soft).astype(np.uint8)
 
 
 def resized(picture: Picture, side: int) -> Picture:
