@@ -99,7 +99,7 @@ def _faded(target: Picture, source: Picture, transform: Floats) -> Picture:
     blurred = np.asarray(Image.fromarray(target).filter(ImageFilter.GaussianBlur(size * 0.03))).astype(np.float64)
     soft = target + (blurred - target) * np.clip(outside / 0.06, 0, 1)
     soft += (np.median(target, axis=(0, 1)) - soft) * np.clip(outside / 0.12 - 0.3, 0, 1)
-    return np.rint(soft).astype(np.uint8)
+    return np.asarray(np.rint(soft), dtype=np.uint8)
 
 
 def resized(picture: Picture, side: int) -> Picture:
