@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +76,21 @@ class Album:
         if len({picture.shape for picture in pictures}) > 1:
             raise ImageError("pictures looked at together are of one size", got=some({str(p.shape) for p in pictures}))
         return np.stack(pictures)
+
+    def stacks(self, keys: Sequence[str], *, most: int = 64_000_000) -> Iterator[tuple[slice, npt.NDArray[np.uint8]]]:
+        """Yield runs of pictures of one size as ``[k, H, W, 3]``, with their place among the keys.
+
+        A run holds ``most`` bytes at most (but one picture at least), so photographs of any size can be gone through.
+        """
+        run: list[npt.NDArray[np.uint8]] = []
+        for place, key in enumerate(keys):
+            picture = self._picture(key, None)
+            if run and (picture.shape != run[0].shape or (len(run) + 1) * picture.nbytes > most):
+                yield slice(place - len(run), place), np.stack(run)
+                run = []
+            run.append(picture)
+        if run:
+            yield slice(len(keys) - len(run), len(keys)), np.stack(run)
 
     def _picture(self, key: str, size: int | None) -> npt.NDArray[np.uint8]:
         picture = decode(inside(self.root, self.files[key]))

@@ -12,7 +12,9 @@ import likewise as lw
 from likewise.cli.measures import Declared
 from likewise.cli.progress import Quiet
 from likewise.cli.run import run
-from likewise.errors import StageError, TableError
+from likewise.errors import PlanError, StageError, TableError
+from likewise.plugins import register
+from likewise.world.occupants import WorldRecogniser
 
 LIMIT = 1.1
 
@@ -67,7 +69,8 @@ def test_a_family_on_both_sides_of_the_bench_is_said(audit, capsys):
     add(audit, f'[[within]]\nrecogniser = "world"\nlimit = {LIMIT}')
     outcomes = run(str(audit), voice=Quiet())
     notes = next(outcome.notes for outcome in outcomes if outcome.stage == "match")
-    assert any("both in the design and under audit" in note for note in notes)
+    assert any("same family (world)" in note for note in notes)
+    assert "same family (world)" in (audit / "report.html").read_text()
     assert next(outcome for outcome in outcomes if outcome.stage == "embed").summary
     with_other = (audit / "audit.toml").read_text().replace(f"limit = {LIMIT}", "limit = 9.0")
     (audit / "audit.toml").write_text(with_other)
@@ -124,3 +127,24 @@ def test_a_file_of_scores(audit):
     scores.rename(columns={"score": "skore"}).to_csv(audit / "scores.csv", index=False)
     with pytest.raises(TableError, match="image and score"):
         do(audit, "match")
+
+
+def test_a_recogniser_that_cannot_say_its_threshold_needs_a_limit(audit):
+    add(audit, '[[within]]\nrecogniser = "world"')
+    with pytest.raises(PlanError, match="limit"):
+        do(audit, "read", "project", "embed", "match")
+
+
+def test_a_limit_is_in_the_recognisers_own_distance(audit):
+    """An angle of 60 degrees between embeddings of length one is a euclidean distance of one."""
+
+    class Angular(WorldRecogniser):
+        name, family, threshold = "angular", "angular", 60.0
+
+        def as_euclidean(self, limit):
+            return float(2 * np.sin(np.radians(limit) / 2))
+
+    register("recogniser", "angular", Angular)
+    add(audit, '[[within]]\nrecogniser = "angular"')
+    pairs = do(audit, "read", "project", "embed", "match")
+    assert "recogniser angular, family angular < 1" in pairs.ledger.columns

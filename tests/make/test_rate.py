@@ -52,8 +52,21 @@ class Wrong:
         return {"Hat": np.zeros(len(pictures) + 1)}
 
 
+class Looking:
+    """An album of the world's pictures."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def __call__(self, images):
+        return self.world.look(images)
+
+    def stacks(self, images):
+        yield slice(0, len(images)), self.world.look(images)
+
+
 @pytest.mark.parametrize(("slot", "work"), [("recogniser", Embedding), ("classifier", Scoring)])
 def test_an_occupant_that_breaks_its_contract_is_named(world, monkeypatch, slot, work):
     monkeypatch.setattr(plugins, "_REGISTERED", {(slot, "wrong"): Wrong})
     with pytest.raises(PluginError, match="'wrong'"):
-        work("wrong", {}, world.look)(world.faces.images[:3])
+        work("wrong", {}, Looking(world))(world.faces.images[:3])

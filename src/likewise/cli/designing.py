@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likewise.cli.framing import same_family
 from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, Job
-from likewise.cli.measures import Declared, declared
+from likewise.cli.measures import Declared, WithinPlan, declared
 from likewise.design.match import match
-from likewise.errors import TableError
+from likewise.errors import PlanError, TableError
 from likewise.make.embed import Difference, couples, difficulties
 from likewise.make.rate import Embedding, embeddings_as_vectors
 from likewise.plugins import create
@@ -40,13 +41,9 @@ def _embedded(job: Job, entry: Declared) -> Vectors:
     parts = np.concatenate([result["e"] for result in job.chunks(entry.folder, work, faces.images)])
     vectors = embeddings_as_vectors(faces.images, parts, recogniser)
     job.summary[recogniser.name] = f"{len(vectors)} of {len(faces)} faces found"
-    sample = vectors.values[:64]
-    plain = np.sqrt(((sample[1:].astype(np.float64) - sample[:-1]) ** 2).sum(axis=1))
-    if len(sample) > 1 and not np.allclose(recogniser.distance(sample[1:], sample[:-1]), plain, rtol=1e-3, atol=1e-6):
-        job.notes.append(
-            f"The recogniser {recogniser.name} does not compare faces by euclidean distance; limits and difficulties "
-            "of the matching are euclidean distances of its embeddings."
-        )
+    if len(vectors) < len(faces):
+        lost = faces.frame.loc[~faces.frame["image"].isin(vectors.images), job.plan.contrast.column]
+        job.notes.append(f"{recogniser.name} finds no face in {len(lost)} images: {lost.value_counts().to_dict()}")
     return vectors
 
 
@@ -67,7 +64,9 @@ def matching(job: Job) -> None:
     """Match look-alikes across the contrast, by everything that the plan declares."""
     plan, faces, vectors = job.plan, job.faces(), Vectors.read(job.path(LATENTS))
     focal = int((plan.contrast.side(faces) == 1).sum())
-    within = [(_vectors(job, entry.recogniser, entry.options, entry.vectors), entry.limit) for entry in plan.within]
+    within = [
+        (_vectors(job, entry.recogniser, entry.options, entry.vectors), _limit(job, entry)) for entry in plan.within
+    ]
     by_file = plan.match.distance == "given"
     with job.voice.task("match", focal) as progress:
         pairs = match(
@@ -81,7 +80,8 @@ def matching(job: Job) -> None:
             progress=progress,
             **_given(job),
         )
-    job.notes += _both_judge_and_judged(job)
+    for entry in declared(plan.within, plan.difficulty):
+        job.notes += same_family(entry.name, create("recogniser", entry.name, entry.options).family, plan)
     job.summary = {"pairs": len(pairs), **({"note": pairs.note} if pairs.note else {})}
     pairs.write(job.path(PAIRS))
 
@@ -90,6 +90,20 @@ def _vectors(job: Job, recogniser: str, options: dict[str, Any], path: str) -> V
     if recogniser:
         return Vectors.read(job.path(EMBEDDINGS) / Declared(recogniser, options).folder)
     return Vectors.read(job.folder.root / path)
+
+
+def _limit(job: Job, entry: WithinPlan) -> float:
+    """Return the limit as a euclidean distance of embeddings, which is what a matching can look up."""
+    if not entry.recogniser:
+        return entry.limit
+    recogniser = create("recogniser", entry.recogniser, entry.options)
+    if hasattr(recogniser, "as_euclidean"):
+        return float(recogniser.as_euclidean(entry.limit or recogniser.threshold))
+    if not entry.limit:
+        fix = "Say limit in [[within]], as a euclidean distance of embeddings."
+        raise PlanError(f"{recogniser.name} says what its threshold is between embeddings", got="nothing", fix=fix)
+    job.notes.append(f"The limit of {recogniser.name} is the euclidean distance of its embeddings.")
+    return entry.limit
 
 
 def _difficulty(job: Job) -> Pairs | Vectors | None:
@@ -120,13 +134,3 @@ def _by_image(path: Path) -> pd.DataFrame:
         raise TableError(f"{path.name} has a column image", got=", ".join(map(str, frame.columns[:4])))
     frame["image"] = frame["image"].astype("str")
     return frame.set_index("image")
-
-
-def _both_judge_and_judged(job: Job) -> list[str]:
-    """Say when a recogniser's family is in the design and under audit."""
-    judges = [
-        create("recogniser", entry.name, entry.options) for entry in declared(job.plan.within, job.plan.difficulty)
-    ]
-    judged = [create("recogniser", rater.name, rater.options) for rater in job.plan.rater if rater.slot == "recogniser"]
-    both = sorted({judge.family for judge in judges} & {rater.family for rater in judged})
-    return [f"The family {name} is both in the design and under audit: it helped to choose the pairs." for name in both]

@@ -15,6 +15,8 @@ from likewise.errors import InputError, LikewiseError
 
 STAGES = {
     "read": "Find, open and fingerprint the images of the table.",
+    "describe": "Say of each face its predicted age, gender and pose, and its measured tone.",
+    "align": "Bring the faces into the generator's frame.",
     "project": "Project the images into the generator's latent space.",
     "embed": "Embed the images with the recognisers that the matching goes by.",
     "match": "Match look-alikes across the contrast.",

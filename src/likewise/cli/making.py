@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from likewise.cli.framing import framed, given_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
+from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.trials import trials
 from likewise.engine import Result, Work
@@ -28,8 +30,8 @@ from likewise.store import Folder
 from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
 from likewise.tables.vectors import write_stream
 
-FACES, LATENTS, PAIRS, BALANCE = "faces.parquet", "latents", "pairs.parquet", "balance.parquet"
-EMBEDDINGS = "embeddings"
+FACES, DESCRIBED = "faces.parquet", "described.parquet"
+LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", "balance.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
 
@@ -53,8 +55,8 @@ class Job:
         return self.folder.path(artefact)
 
     def faces(self) -> Faces:
-        """The audited faces."""
-        return Faces.read(self.path(FACES))
+        """The audited faces, with what was described of them."""
+        return Faces.read(self.path(DESCRIBED if self.plan.describe else FACES))
 
     def album(self, faces: Faces) -> Album:
         """Show the pictures of these faces."""
@@ -66,6 +68,7 @@ class Job:
         """Do the work chunk by chunk, shown and resumable."""
         with self.voice.task(name, len(items)) as progress:
             folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
+            tune(self.plan.engine)
             yield from self.plan.engine.map(work, items, folder=folder, progress=progress)
 
     def used(self, occupant: Any) -> Any:
@@ -103,16 +106,17 @@ def project(job: Job) -> None:
     with job.folder.swapped(LATENTS) as fresh:
         write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
     job.summary = {"images": len(vectors), "source": vectors.source}
+    job.notes += given_family(vectors.source, job.plan)
 
 
 def _project_images(job: Job) -> None:
-    faces, spec = job.faces(), job.plan.project
+    (faces, album), spec = framed(job), job.plan.project
     generator = job.used(create("generator", spec.generator))
     job.used(create("perceptual", spec.perceptual))
     left: list[float] = []
 
     def blocks() -> Iterator[npt.NDArray[np.float32]]:
-        for result in job.chunks("project", Projection(spec, job.album(faces)), faces.images):
+        for result in job.chunks("project", Projection(spec, album), faces.images):
             left.extend(result["distance"] / np.maximum(result["baseline"], 1e-12))
             yield result["w"]
 
@@ -148,13 +152,13 @@ def making_trials(job: Job) -> None:
 
 def sweeping(job: Job) -> None:
     """Turn the attribute of some faces and leave everything else."""
-    faces, spec = job.faces(), job.plan.counterfactual
+    (faces, album), spec = framed(job), job.plan.counterfactual
     assert spec is not None  # the stage is only planned with the section
     job.used(create("editor", spec.editor))
     images = chosen(faces, spec, seed=job.plan.seed)
     made = sweep_faces(faces, images, spec)
     pictures = job.folder.work(f"{job.key}-pictures")
-    for _ in job.chunks("counterfactual", Sweep(spec, job.album(faces), pictures), images):
+    for _ in job.chunks("counterfactual", Sweep(spec, album, pictures), images):
         pass
     with job.folder.swapped(SWEEP) as fresh:
         made.write(fresh / "faces.parquet")
@@ -233,8 +237,15 @@ def reporting(job: Job) -> None:
 
 
 def covariates_of(job: Job) -> list[str]:
-    """The plan's covariates; without any, every attribute but the contrast's own column."""
-    return list(job.plan.covariates) or [name for name in job.faces().attributes if name != job.plan.contrast.column]
+    """The plan's covariates; without any, every attribute that is not another word for the contrast's own column."""
+    own = _said(job.plan.contrast.column)
+    return list(job.plan.covariates) or [name for name in job.faces().attributes if _said(name) != own]
+
+
+def _said(column: str) -> str:
+    """Return what a column is about, whoever says it: perceived_gender and predicted_gender are about gender."""
+    whose, _, what = column.partition("_")
+    return what if whose in ("perceived", "predicted", "measured", "self") and what else column
 
 
 def _resolved(folder: Folder, key: str, value: Any) -> Any:

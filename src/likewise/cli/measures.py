@@ -16,15 +16,16 @@ from likewise.tables import MatchSpec
 class WithinPlan:
     """A hard limit on a second distance: of a recogniser's embeddings, or of vectors from a file."""
 
-    limit: float
     recogniser: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     vectors: str = ""
+    limit: float = 0.0
+    """In the recogniser's own distance, where 0 is its threshold; the euclidean distance of vectors from a file."""
 
     def __post_init__(self) -> None:
         _need_one("within", recogniser=self.recogniser, vectors=self.vectors)
         _need_options(self.options, self.recogniser)
-        if not self.limit > 0:
+        if self.limit < 0 or (self.vectors and not self.limit):
             raise PlanError("the limit of a second distance is above 0", got=repr(self.limit))
 
 

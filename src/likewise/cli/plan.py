@@ -14,7 +14,9 @@ from typing import Any
 from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_measures
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
+from likewise.make.align import AlignSpec
 from likewise.make.counterfactual import SweepSpec
+from likewise.make.describe_spec import DescribeSpec
 from likewise.make.project import ProjectSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
@@ -104,6 +106,8 @@ class Plan:
     covariates: tuple[str, ...] = ()
     vectors: str = ""
     """A file of vectors to use instead of projecting."""
+    describe: DescribeSpec | None = None
+    align: AlignSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
     match: MatchSpec = field(default_factory=MatchSpec)
     within: tuple[WithinPlan, ...] = ()
@@ -121,13 +125,17 @@ class Plan:
         if self.format != FORMAT:
             raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")
         check_measures(self.match, self.difficulty, self.given)
+        if self.align is not None and self.vectors:
+            raise PlanError(
+                "[align] has an effect only where images are projected", got="vectors", fix="Leave one out."
+            )
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
             raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
 
 _SECTIONS: dict[str, type] = {
-    "faces": FacesPlan, "contrast": Contrast, "project": ProjectSpec, "trials": TrialsPlan,
-    "counterfactual": SweepSpec, "ask": AskPlan, "difficulty": DifficultyPlan, "given": GivenPlan,
+    "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
+    "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan, "counterfactual": SweepSpec, "ask": AskPlan,
     "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from likewise.cli import analysing, designing, making
+from likewise.cli import analysing, designing, framing, making
+from likewise.cli.describing import describing
+from likewise.cli.framing import ALIGNED
 from likewise.cli.making import (
     ANSWERS,
     BALANCE,
+    DESCRIBED,
     EMBEDDINGS,
     ESTIMATES,
     FACES,
@@ -92,11 +95,25 @@ READ = Stage(
         _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)}
     ),
 )
+ALIGN = Stage(
+    name="align",
+    artefact=ALIGNED,
+    needs=(FACES,),
+    options=lambda plan: (asdict(plan.align) if plan.align else {}) | {"generator": plan.project.generator},
+    make=framing.aligning,
+)
+DESCRIBE = Stage(
+    name="describe",
+    artefact=DESCRIBED,
+    needs=(FACES,),
+    options=lambda plan: asdict(plan.describe) if plan.describe else {},
+    make=describing,
+)
 PROJECT = Stage(
     name="project",
     artefact=LATENTS,
     needs=(FACES,),
-    options=lambda plan: {"vectors": plan.vectors} if plan.vectors else asdict(plan.project),
+    options=lambda plan: {"vectors": plan.vectors, **_raters(plan)} if plan.vectors else asdict(plan.project),
     make=making.project,
     outside=lambda folder, plan: _files(folder, plan.vectors),
 )
@@ -178,22 +195,48 @@ REPORT_STAGE = Stage(
     make=making.reporting,
     counted=False,
 )
-ALL = (READ, PROJECT, EMBED, MATCH, BALANCE_STAGE, TRIALS_STAGE, COUNTERFACTUAL, RATE, ASK, ANALYSE, REPORT_STAGE)
+ALL = (
+    READ,
+    DESCRIBE,
+    ALIGN,
+    PROJECT,
+    EMBED,
+    MATCH,
+    BALANCE_STAGE,
+    TRIALS_STAGE,
+    COUNTERFACTUAL,
+    RATE,
+    ASK,
+    ANALYSE,
+    REPORT_STAGE,
+)
 
 
 def stages(plan: Plan) -> list[Stage]:
     """Return the stages that this plan names, in order, each needing only what the plan makes."""
     looks = bool(declared(plan.within, plan.difficulty) or (plan.difficulty and plan.difficulty.perceptual))
     absent = {
+        DESCRIBED: plan.describe is None,
+        ALIGNED: plan.align is None,
         EMBEDDINGS: not looks,
         SWEEP: plan.counterfactual is None,
         RATINGS: not plan.rater,
         ANSWERS: plan.ask is None,
     }
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
+    in_frame = [] if absent[ALIGNED] else [ALIGNED]
     extra = {
+        PROJECT.name: in_frame,
+        COUNTERFACTUAL.name: in_frame,
         MATCH.name: [EMBEDDINGS] if looks else [],
         RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
         ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
     }
-    return [replace(stage, needs=(*stage.needs, *extra.get(stage.name, []))) for stage in planned]
+    return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
+
+
+def _needs(stage: Stage, plan: Plan) -> tuple[str, ...]:
+    """Say what a stage needs: the described faces, where the plan has them described."""
+    if plan.describe is None or stage is DESCRIBE:
+        return stage.needs
+    return tuple(DESCRIBED if need == FACES else need for need in stage.needs)

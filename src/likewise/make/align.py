@@ -1,0 +1,110 @@
+"""align: photographs are brought into the frame that a generator draws: detect, five points, similarity transform.
+
+Of several faces the central one is meant. Pictures are upright before anything is looked for (EXIF). A picture that
+lies in the frame already is only brought to size, because every warp costs sharpness. A picture in which no face is
+found is a failure: it is left out of the projection and counted by group, since a frame that fails one group more
+often than the other selects the sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from likewise.engine import Result
+from likewise.errors import PluginError, SpecError
+from likewise.images import Album, save
+from likewise.make.counterfactual import file_of
+from likewise.models.finders import finder
+from likewise.models.found import Finder, central
+from likewise.models.geometry import Floats, Picture, moved, warp
+from likewise.models.templates import template
+
+FAILED, MOVED, ALREADY = 0, 1, 2
+STATES = {FAILED: "no face found", MOVED: "aligned", ALREADY: "aligned already"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignSpec:
+    """Into which frame faces are brought, and who finds them."""
+
+    frame: str = ""
+    """The frame by its template's name; empty asks the generator which frame it draws."""
+    size: int = 0
+    """Pixels of the aligned picture's side; 0 is the generator's resolution."""
+    finder: str = "retinaface"
+    """Who finds faces and their points."""
+    slack: float = 0.18
+    """How far a corner may be from its place, in sides, for a picture to be in the frame already. Of 200 CelebA-HQ
+    crops all are within 0.15; of 200 FairFace crops, which are framed otherwise, none is within 0.23
+    (``benchmarks/recognisers.py --frame``)."""
+
+    def __post_init__(self) -> None:
+        if self.size < 0 or 0 < self.size < 32:
+            raise SpecError("an aligned picture has 32 pixels or more", got=str(self.size))
+        if not 0 <= self.slack < 0.5:
+            raise SpecError("slack lies between 0 and half a side", got=str(self.slack))
+
+
+def settled(spec: AlignSpec, generator: object) -> AlignSpec:
+    """Return the spec with the frame and the size of the generator where it names none."""
+    frame = spec.frame or getattr(generator, "frame", "")
+    if not frame:
+        name = getattr(generator, "name", type(generator).__name__)
+        fix = "Say frame in [align], or leave [align] out."
+        raise PluginError("a generator says in which frame it draws faces", got=f"{name!r}, which does not", fix=fix)
+    size = spec.size or int(getattr(generator, "resolution", 0))
+    return AlignSpec(frame=template(frame).name, size=size, finder=spec.finder, slack=spec.slack)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The work of one chunk: writes the aligned pictures, and says of each image what became of it."""
+
+    spec: AlignSpec
+    album: Album
+    folder: Path
+
+    def __call__(self, images: list[str]) -> Result:
+        """Align these images."""
+        looker = finder(self.spec.finder)
+        states = np.zeros(len(images), dtype=np.int8)
+        for place, pictures in self.album.stacks(images):
+            for k, picture in enumerate(pictures, start=place.start):
+                states[k], aligned = align(picture, looker, self.spec)
+                if aligned is not None:
+                    save(self.folder / file_of(images[k]), aligned)
+        return {"state": states}
+
+
+def align(picture: Picture, looker: Finder, spec: AlignSpec) -> tuple[int, Picture | None]:
+    """Return what became of a picture, and its face in the frame, ``[size, size, 3]``; None when there is no face."""
+    face = central(looker.find(picture), picture)
+    if face is None:
+        return FAILED, None
+    frame = template(spec.frame)
+    side = picture.shape[0]
+    if side == picture.shape[1] and astray(frame.transform(face.points, looker.scheme, side), side) <= spec.slack:
+        whole = Image.fromarray(picture).resize((spec.size, spec.size), Image.Resampling.LANCZOS)
+        return ALREADY, np.asarray(whole)
+    transform = frame.transform(face.points, looker.scheme, spec.size)
+    return MOVED, warp(picture, transform, spec.size, mirror=True)
+
+
+def astray(transform: Floats, side: int) -> float:
+    """Say how far the corners of a picture move under a transform into a frame of its own size, in sides."""
+    corners = np.array([[0, 0], [side, 0], [0, side], [side, side]]) - 0.5
+    return float(np.hypot(*(moved(corners, transform) - corners).T).max()) / side
+
+
+def tally(images: list[str], states: list[int], groups: Mapping[str, object]) -> dict[str, dict[str, int]]:
+    """Count by group what became of the images."""
+    counts: dict[str, dict[str, int]] = {}
+    for image, state in zip(images, states, strict=True):
+        by_state = counts.setdefault(str(groups[image]), dict.fromkeys(STATES.values(), 0))
+        by_state[STATES[state]] += 1
+    return dict(sorted(counts.items()))

@@ -1,0 +1,162 @@
+"""describe: what networks and pixels say about each face, as new columns of Faces.
+
+``predicted_*`` is what a network says, ``measured_*`` what is read from pixels. Neither is anybody's own word. A face
+that is not found, a mask without enough skin: the cell stays empty. Faces are found once, and every network looks
+at the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.engine import Engine, Progress, Result
+from likewise.errors import SpecError, some
+from likewise.images import Album
+from likewise.make.describe_spec import OF_FACES, POSE, TONE, DescribeSpec
+from likewise.models.classifiers.faces import Age, FaceResAge, FaceResGender, Gender
+from likewise.models.finders import finder
+from likewise.models.pose import MeshPose, PointsPose
+from likewise.models.seen import Seen, look_for_faces
+from likewise.models.segmentation import CLASSES, Segmenter, square
+from likewise.models.tone import brightness, lightness, sharpness, skin_tone
+from likewise.tables import Faces
+
+Columns = dict[str, npt.NDArray[Any]]
+_GENDERS: dict[str, Callable[[], Gender | FaceResGender]] = {"gender-v1": Gender, "faceres": FaceResGender}
+_AGES: dict[str, Callable[[], Age | FaceResAge]] = {"age-v1": Age, "faceres": FaceResAge}
+_POSES: dict[str, Callable[[], MeshPose | PointsPose]] = {"mesh": MeshPose, "points": PointsPose}
+_CROP = 128  # pixels of the crop that sharpness is read from
+
+
+@dataclass(frozen=True)
+class Described:
+    """Faces with their new columns, and who made each of them on what terms."""
+
+    faces: Faces
+    made_by: Mapping[str, str]
+    """For each new column, the model (and what found the faces)."""
+    licences: Mapping[str, str] = field(default_factory=dict)
+
+
+class Describer:
+    """The networks that a spec needs, loaded once."""
+
+    def __init__(self, spec: DescribeSpec) -> None:
+        self.spec = spec
+        self.gender = _GENDERS[spec.gender]() if spec.wants("predicted_gender") else None
+        self.age = _AGES[spec.age]() if spec.wants("predicted_age") else None
+        self.pose = _POSES[spec.pose]() if spec.wants(*POSE) else None
+        self.segmenter = Segmenter() if spec.wants(*TONE) else None
+        self.finder = finder(spec.finder) if spec.wants(*OF_FACES) else None
+
+    def __call__(self, pictures: npt.NDArray[np.uint8]) -> Columns:
+        """Return the wanted columns of pictures of one size."""
+        made: Columns = {"measured_brightness": brightness(pictures)}
+        if self.finder is not None:
+            made |= self._of_faces(look_for_faces(pictures, self.spec.finder))
+        if self.segmenter is not None:
+            made |= _of_masks(pictures, self.segmenter)
+        return {column: made[column] for column in self.spec.columns}
+
+    def _of_faces(self, seen: Seen) -> Columns:
+        made: Columns = {"measured_sharpness": seen.spread(sharpness(seen.crops("face-20", _CROP)))}
+        if self.gender is not None:
+            said = self.gender.labelled(seen)
+            words = np.where(said["female"] >= said["male"], "female", "male")
+            made["predicted_gender"] = np.where(seen.there, words, "")
+        if self.age is not None:
+            made["predicted_age"] = self.age.years(seen)
+        if self.pose is not None:
+            pose = self.pose.pose(seen)
+            made |= dict(zip(POSE, (pose.yaw, pose.pitch, pose.roll), strict=True))
+        return made
+
+    def made_by(self) -> dict[str, str]:
+        """Say of each wanted column who makes it."""
+        found = f", faces found by {self.spec.finder}"
+        makers = {
+            "predicted_gender": f"{self.gender.name}{found}" if self.gender else "",
+            "predicted_age": f"{self.age.name}{found}" if self.age else "",
+            **dict.fromkeys(POSE, f"{self.pose.name}{found}" if self.pose else ""),
+            **dict.fromkeys(TONE, f"pixels, mask by {self.segmenter.name}" if self.segmenter else ""),
+            "measured_brightness": "pixels",
+            "measured_sharpness": f"pixels{found}",
+        }
+        return {column: makers[column] for column in self.spec.columns}
+
+    def licences(self) -> dict[str, str]:
+        """Return the licence of everyone who had a part."""
+        parts = (self.gender, self.age, self.pose, self.segmenter, self.finder)
+        return {part.name: part.licence for part in parts if part is not None}
+
+
+@lru_cache(maxsize=2)
+def describer(spec: DescribeSpec) -> Describer:
+    """Return the networks of a spec; they are loaded once a process."""
+    return Describer(spec)
+
+
+@dataclass(frozen=True)
+class Describing:
+    """The work of one chunk. Pictures may differ in size, so they are looked at one size at a time."""
+
+    spec: DescribeSpec
+    album: Album
+
+    def __call__(self, images: list[str]) -> Result:
+        """Describe these images."""
+        pictures = [self.album([image])[0] for image in images]
+        shapes = [picture.shape for picture in pictures]
+        made: dict[str, npt.NDArray[Any]] = {}
+        for shape in sorted(set(shapes)):
+            rows = [k for k, other in enumerate(shapes) if other == shape]
+            for column, values in describer(self.spec)(np.stack([pictures[k] for k in rows])).items():
+                kind = values.dtype if values.dtype.kind == "U" else np.dtype(np.float64)
+                made.setdefault(column, np.zeros(len(images), dtype="U6" if kind.kind == "U" else kind))[rows] = values
+        return made
+
+
+def describe(
+    faces: Faces,
+    album: Album,
+    spec: DescribeSpec | None = None,
+    *,
+    engine: Engine | None = None,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Described:
+    """Return Faces with the columns that the spec wants; with a ``folder`` a killed run goes on where it was."""
+    wanted = spec or DescribeSpec()
+    work = Describing(wanted, album)
+    parts = list((engine or Engine()).map(work, faces.images, folder=folder, progress=progress))
+    return put_together(faces, parts, wanted)
+
+
+def put_together(faces: Faces, parts: list[Result], spec: DescribeSpec) -> Described:
+    """Return the described faces from the results of all chunks, in their order."""
+    frame = faces.frame
+    there = [column for column in spec.columns if column in frame.columns]
+    if there:
+        fix = "Rename them in the table, or leave them out of columns."
+        raise SpecError("describe adds columns and replaces none", got=f"{some(there)} in the table", fix=fix)
+    for column in spec.columns:
+        values = np.concatenate([part[column] for part in parts]) if parts else np.zeros(0)
+        frame[column] = [value or None for value in values.tolist()] if values.dtype.kind == "U" else values
+    networks = describer(spec)
+    return Described(Faces(frame), networks.made_by(), networks.licences())
+
+
+def _of_masks(pictures: npt.NDArray[np.uint8], segmenter: Segmenter) -> Columns:
+    skin, background = (CLASSES.index(name) for name in ("face skin", "background"))
+    rows = []
+    for picture, classes in zip(pictures, segmenter.classes(pictures), strict=True):
+        small = square(picture)
+        rows.append((*skin_tone(small, classes == skin), lightness(small, classes == background)))
+    return dict(zip(TONE, np.array(rows, dtype=np.float64).reshape(-1, 3).T, strict=True))

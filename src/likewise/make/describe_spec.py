@@ -1,0 +1,46 @@
+"""What describe is asked for: which columns, and whose word they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from likewise.errors import SpecError, nearest, some
+
+POSE = ("predicted_yaw", "predicted_pitch", "predicted_roll")
+TONE = ("measured_ita", "measured_hue", "measured_background")
+LOOK = ("measured_brightness", "measured_sharpness")
+COLUMNS = ("predicted_gender", "predicted_age", *POSE, *TONE, *LOOK)
+OF_FACES = ("predicted_gender", "predicted_age", *POSE, "measured_sharpness")
+"""The columns for which faces have to be found."""
+KNOWN = {"gender": ("gender-v1", "faceres"), "age": ("age-v1", "faceres"), "pose": ("mesh", "points")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeSpec:
+    """Which columns are made, and by whom."""
+
+    columns: tuple[str, ...] = COLUMNS
+    """The columns that are wanted; a network that none of them needs is not loaded."""
+    gender: str = "gender-v1"
+    """Who says ``predicted_gender``: gender-v1 or faceres."""
+    age: str = "age-v1"
+    """Who says ``predicted_age``: age-v1 or faceres."""
+    pose: str = "mesh"
+    """What the angles are read from: the mesh, or the finder's five points (rougher, no network of its own)."""
+    finder: str = "dlib"
+    """Who finds the faces."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        unknown = [column for column in self.columns if column not in COLUMNS]
+        if unknown or not self.columns:
+            fix = nearest(unknown[0], COLUMNS) if unknown else f"There is {some(COLUMNS, 16)}."
+            raise SpecError("describe makes columns that it knows", got=some(unknown) or "none", fix=fix)
+        for option, known in KNOWN.items():
+            if getattr(self, option) not in known:
+                fix = nearest(getattr(self, option), known)
+                raise SpecError(f"{option} is one of {some(known)}", got=repr(getattr(self, option)), fix=fix)
+
+    def wants(self, *columns: str) -> bool:
+        """Say whether one of these columns is wanted."""
+        return any(column in self.columns for column in columns)

@@ -1,0 +1,182 @@
+"""Face classifiers: gender, age, race and emotion as some published networks see them.
+
+Each is something to audit. What it says is a prediction about an appearance, not about a person; a face that is not
+found gets no answer (NaN).
+
+- ``gender``, ``age``: residual networks on dlib's chips of 32 and 64 px, with dlib's five points (Cydral, CC0).
+- ``gear``: race, gender and age of a 198 px crop, trained on UTKFace.
+- ``emotion``: a small Xception on grey crops of 64 px, trained on FER-2013. Arriaga, Valdenegro-Toro and Plöger,
+  "Real-time convolutional neural networks for emotion and gender classification", 2017.
+- ``faceres-gender``, ``faceres-age``: the other two heads of the recogniser FaceRes. Savchenko, "Efficient facial
+  representations for age, gender and identity recognition in organizing photo albums", PeerJ CS 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import SpecError
+from likewise.models.intake import Intake
+from likewise.models.needs import licence_of
+from likewise.models.recognisers.foreign import FACERES_INTAKE
+from likewise.models.recognisers.onnx import session
+from likewise.models.seen import Seen, look_for_faces
+from likewise.plugins import Array, Pictures
+from likewise.weights import where
+
+_BATCH = 64
+_DLIB_MEAN = (122.782, 117.001, 104.298)
+BANDS = ((0, 2), (3, 9), (10, 19), (20, 29), (30, 39), (40, 49), (50, 59), (60, 69), (70, 120))
+"""Ages in years, both ends included, as FairFace groups them."""
+
+
+class FaceClassifier:
+    """A network that looks at one face a picture; a subclass says what it looks at and what it answers."""
+
+    network: str
+    intake: Intake
+    threshold = 0.5
+
+    def __init__(self, *, weights: str = "", device: str = "cpu", finder: str = "dlib", batch: int = _BATCH) -> None:
+        if batch < 1:
+            raise SpecError("a batch has at least 1 face", got=str(batch))
+        self.name = self.network
+        self._session = session(str(where(weights or self.network)), device)
+        self._finder, self._batch = finder, batch
+        self.licence = licence_of(weights or self.network)
+
+    def outputs(self, seen: Seen) -> dict[str, Array]:
+        """Return the network's outputs ``[n, k]`` by name; NaN where no face was found."""
+        crops = seen.crops(self.intake.template, self.intake.size)
+        blank = np.zeros((1, *crops.shape[1:]), np.uint8)  # so that no face at all has the network's width, too
+        parts = [self._run(blank), *(self._run(crops[k : k + self._batch]) for k in range(0, len(crops), self._batch))]
+        names = [output.name for output in self._session.get_outputs()]
+        together = [np.concatenate([part[k].reshape(len(part[k]), -1) for part in parts]) for k in range(len(names))]
+        return {name: seen.spread(values[1:]) for name, values in zip(names, together, strict=True)}
+
+    def prepared(self, crops: Pictures) -> Array:
+        """Return the network's input from crops."""
+        return self.intake.prepared(crops)
+
+    def score(self, pictures: Pictures) -> dict[str, Array]:
+        """Return each label's probability."""
+        return self.labelled(look_for_faces(pictures, self._finder))
+
+    def labelled(self, seen: Seen) -> dict[str, Array]:
+        """Return each label's probability for faces that were found already."""
+        raise NotImplementedError
+
+    def _run(self, crops: Pictures) -> list[Array]:
+        answer: list[Array] = self._session.run(None, {self._session.get_inputs()[0].name: self.prepared(crops)})
+        return answer
+
+
+class Gender(FaceClassifier):
+    """Two labels: ``female`` and ``male``."""
+
+    network = "gender-v1"
+    intake = Intake(size=32, template="face-20", finder="dlib", mean=_DLIB_MEAN, scale=(256.0, 256.0, 256.0))
+
+    def labelled(self, seen: Seen) -> dict[str, Array]:
+        """Return the probabilities of both."""
+        return named(self.outputs(seen)["probabilities"], ("female", "male"))
+
+
+class Age(FaceClassifier):
+    """Nine bands of age, summed from 81 classes of a year each; ``years`` gives the expected age."""
+
+    network = "age-v1"
+    intake = Intake(size=64, template="face-20", finder="dlib", mean=_DLIB_MEAN, scale=(256.0, 256.0, 256.0))
+    years_of_classes = np.array([0.25, *range(1, 81)], dtype=np.float32)
+
+    def labelled(self, seen: Seen) -> dict[str, Array]:
+        """Return the probability of each band."""
+        return banded(self.outputs(seen)["probabilities"], np.arange(81))
+
+    def years(self, seen: Seen) -> Array:
+        """Return the expected age ``[n]``; the class of the newborn counts as a quarter of a year."""
+        expected: Array = self.outputs(seen)["probabilities"] @ self.years_of_classes
+        return expected
+
+
+class FaceResGender(FaceClassifier):
+    """FaceRes's gender: ``female`` and ``male``."""
+
+    network = "faceres"
+    intake = FACERES_INTAKE
+
+    def __init__(self, *, weights: str = "", device: str = "cpu", finder: str = "dlib", batch: int = _BATCH) -> None:
+        super().__init__(weights=weights, device=device, finder=finder, batch=batch)
+        self.name = "faceres-gender"
+
+    def labelled(self, seen: Seen) -> dict[str, Array]:
+        """Return the probabilities of both."""
+        male = self.outputs(seen)["male"]
+        both = np.concatenate([1 - male, male], axis=1).astype(np.float32)
+        return named(both, ("female", "male"))
+
+
+class FaceResAge(FaceClassifier):
+    """FaceRes's age, in nine bands; ``years`` gives the expected age."""
+
+    network, intake = FaceResGender.network, FaceResGender.intake
+
+    def __init__(self, *, weights: str = "", device: str = "cpu", finder: str = "dlib", batch: int = _BATCH) -> None:
+        super().__init__(weights=weights, device=device, finder=finder, batch=batch)
+        self.name = "faceres-age"
+
+    def labelled(self, seen: Seen) -> dict[str, Array]:
+        """Return the probability of each band."""
+        return banded(self.outputs(seen)["age"], np.arange(1, 101))
+
+    def years(self, seen: Seen) -> Array:
+        """Return the expected age ``[n]``."""
+        expected = self.outputs(seen)["age"] @ np.arange(1, 101, dtype=np.float32)
+        return expected.astype(np.float32)
+
+
+class Gear(FaceClassifier):
+    """Race (5 labels), gender (2) and age (7 bands): weak, and therefore something to audit, not a labeller."""
+
+    network = "gear"
+    intake = Intake(size=198, template="chip", finder="dlib", layout="NHWC", mean=(0, 0, 0), scale=(255, 255, 255))
+    answers: Mapping[str, Sequence[str]] = {
+        "race": ("white", "black", "asian", "indian", "another race"),
+        "gender": ("male", "female"),
+        "age": ("20 or less", "21-25", "26-30", "31-40", "41-50", "51-60", "more than 60"),
+    }
+
+    def labelled(self, seen: Seen) -> dict[str, Array]:
+        """Return the probability of each label within its question."""
+        given = self.outputs(seen)
+        return {k: v for question, labels in self.answers.items() for k, v in named(given[question], labels).items()}
+
+
+class Emotion(FaceClassifier):
+    """Seven emotions that a face is said to show."""
+
+    network = "emotion"
+    intake = Intake(size=64, template="face-20", finder="dlib", layout="NHWC")
+
+    def prepared(self, crops: Pictures) -> Array:
+        """Return grey crops in [-1, 1]."""
+        grey = crops.astype(np.float32) @ np.array([0.2989, 0.587, 0.114], np.float32)
+        return np.asarray(grey / 127.5 - 1, dtype=np.float32)[..., None]
+
+    def labelled(self, seen: Seen) -> dict[str, Array]:
+        """Return the probability of each emotion."""
+        return named(self.outputs(seen)["emotion"], ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral"))
+
+
+def named(values: npt.NDArray[np.float32], labels: Sequence[str]) -> dict[str, Array]:
+    """Return the columns of ``values [n, k]`` by label."""
+    return {label: np.ascontiguousarray(values[:, k]) for k, label in enumerate(labels)}
+
+
+def banded(values: npt.NDArray[np.float32], years: npt.NDArray[np.int64]) -> dict[str, Array]:
+    """Sum the probabilities of single years ``[n, k]`` into the bands."""
+    sums = {f"{low}-{high}": values[:, (years >= low) & (years <= high)].sum(axis=1) for low, high in BANDS[:-1]}
+    return {**sums, "70 or more": values[:, years >= BANDS[-1][0]].sum(axis=1)}

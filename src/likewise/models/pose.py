@@ -1,0 +1,123 @@
+"""How a head is turned: yaw, pitch and roll in degrees.
+
+Signs, for somebody who looks at the picture: yaw is positive when the face is turned to the picture's right, pitch when
+it looks up, roll when the head is tilted clockwise. Mirroring a picture changes the sign of yaw and roll, not of pitch.
+
+Two ways lead there. The *mesh* has 468 points in three dimensions (Kartynnik et al., "Real-time facial surface geometry
+from monocular video", 2019): the line through the eyes' outer corners and the line from chin to forehead span the
+face's plane, and its axes are the rotation. *Points* are only five, in two dimensions: they are compared with where
+they lie on a mean head, as the nearest scaled rotation that a distant camera would see (DeMenthon and Davis,
+"Model-based object pose in 25 lines of code", IJCV 1995, first step). Five points cannot tell a long nose from a
+lowered head: their pitch is rough, and relative to the mean head.
+
+Zero pitch is where forehead and chin are equally far from the camera. People who look into a camera mostly have a
+negative one by that measure, so compare pitches with one another rather than with zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import PluginError, SpecError
+from likewise.models.geometry import Floats, inverse, moved, scale
+from likewise.models.needs import licence_of
+from likewise.models.recognisers.onnx import session
+from likewise.models.seen import Seen
+from likewise.weights import where
+
+_SIDE = 192
+_LEFT_EYE, _RIGHT_EYE, _FOREHEAD, _CHIN = 33, 263, 10, 152  # the mesh's numbers; left as the picture shows it
+HEADS = {  # x to the picture's right, y down, z away from the camera; a mean adult head in millimetres
+    "corners": np.array([[46.0, -29, 12], [17, -28, 2], [-46, -29, 12], [-17, -28, 2], [0, 14, -14]]),
+    "centres": np.array([[-32.0, -30, 5], [32, -30, 5], [0, 4, -24], [-25, 36, 0], [25, 36, 0]]),
+}
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Angles of each face in degrees ``[n]``; NaN where there is none."""
+
+    yaw: Floats
+    pitch: Floats
+    roll: Floats
+
+
+def angles(rotations: npt.NDArray[np.floating]) -> Floats:
+    """Return yaw, pitch and roll ``[n, 3]`` of rotations ``[n, 3, 3]`` that turn a frontal head into the one seen.
+
+    R = R_roll R_yaw R_pitch: roll is the angle of the eyes' line in the picture, so that turning the picture changes
+    roll and nothing else.
+    """
+    r = np.asarray(rotations, dtype=np.float64)
+    yaw = np.arcsin(np.clip(r[:, 2, 0], -1, 1))
+    pitch = np.arctan2(-r[:, 2, 1], r[:, 2, 2])
+    roll = np.arctan2(r[:, 1, 0], r[:, 0, 0])
+    together: Floats = np.degrees(np.stack([yaw, pitch, roll], axis=1))
+    return together
+
+
+def from_points(points: npt.ArrayLike, scheme: str) -> Floats:
+    """Return yaw, pitch and roll ``[3]`` of five points ``[5, 2]``."""
+    if scheme not in HEADS:
+        raise PluginError(f"five points are read as one of {tuple(HEADS)}", got=repr(scheme))
+    head, seen = HEADS[scheme], np.asarray(points, dtype=np.float64)
+    head, seen = head - head.mean(axis=0), seen - seen.mean(axis=0)
+    linear = np.linalg.lstsq(head, seen, rcond=None)[0].T  # [2, 3]: how a distant camera maps the head
+    u, _, vt = np.linalg.svd(linear, full_matrices=False)
+    rows = u @ vt  # the nearest two orthonormal rows
+    found: Floats = angles(np.vstack([rows, np.cross(rows[0], rows[1])])[None])[0]
+    return found
+
+
+def from_mesh(mesh: npt.NDArray[np.floating]) -> Floats:
+    """Return yaw, pitch and roll ``[n, 3]`` of meshes ``[n, 468, 3]`` (x right, y down, z away from the camera)."""
+    points = np.asarray(mesh, dtype=np.float64)
+    across = points[:, _RIGHT_EYE] - points[:, _LEFT_EYE]
+    x = across / np.linalg.norm(across, axis=1, keepdims=True)
+    down = points[:, _CHIN] - points[:, _FOREHEAD]
+    down -= (down * x).sum(axis=1, keepdims=True) * x
+    y = down / np.linalg.norm(down, axis=1, keepdims=True)
+    return angles(np.stack([x, y, np.cross(x, y)], axis=2))
+
+
+class MeshPose:
+    """Reads the pose from the mesh of each face."""
+
+    name = "face-mesh"
+
+    def __init__(self, *, weights: str = "face-mesh", device: str = "cpu", batch: int = 32) -> None:
+        if batch < 1:
+            raise SpecError("a batch has at least 1 face", got=str(batch))
+        self.licence = licence_of(weights)
+        self._session, self._batch = session(str(where(weights)), device), batch
+
+    def meshes(self, seen: Seen) -> npt.NDArray[np.float32]:
+        """Return the points ``[n, 468, 3]`` in the pictures' own pixels; NaN where there is no face."""
+        crops, back = seen.crops("mesh", _SIDE), [inverse(move) for move in seen.transforms("mesh", _SIDE)]
+        parts = [np.zeros((0, 468, 3), np.float32)]
+        for start in range(0, len(crops), self._batch):
+            given = crops[start : start + self._batch].astype(np.float32) / np.float32(255)
+            answer = self._session.run(["mesh"], {self._session.get_inputs()[0].name: given})[0]
+            parts.append(answer.reshape(len(given), 468, 3))
+        mesh = np.concatenate(parts).astype(np.float64)
+        for one, move in zip(mesh, back, strict=True):
+            one[:, :2], one[:, 2] = moved(one[:, :2] - 0.5, move), one[:, 2] * scale(move)
+        return seen.spread(mesh)
+
+    def pose(self, seen: Seen) -> Pose:
+        """Return the angles of each face."""
+        return Pose(*from_mesh(self.meshes(seen)).T)
+
+
+class PointsPose:
+    """Reads the pose from the five points that the finder gave; needs no network of its own."""
+
+    name, licence = "five points", "Apache-2.0 (part of likewise)"
+
+    def pose(self, seen: Seen) -> Pose:
+        """Return the angles of each face."""
+        found = [from_points(face.points, seen.scheme) for face in seen.faces if face is not None]
+        return Pose(*seen.spread(np.array(found).reshape(-1, 3)).astype(np.float64).T)

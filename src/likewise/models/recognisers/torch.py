@@ -1,0 +1,97 @@
+"""Recognisers that run in torch; gradients reach the picture."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import affine_grid, avg_pool2d, grid_sample, normalize
+
+from likewise.errors import InputError
+from likewise.models.device import device as device_of
+from likewise.models.geometry import Floats, inverse, scale
+from likewise.models.mobilefacenet import MobileFaceNet
+from likewise.models.openface import OpenFace
+from likewise.models.recognisers.aligned import BATCH, AlignedRecogniser, Card
+from likewise.models.state import fill, read_state
+from likewise.models.templates import template
+from likewise.plugins import Array, Pictures
+from likewise.weights import where
+
+NETWORKS: dict[str, type[nn.Module]] = {"mobilefacenet": MobileFaceNet, "openface": OpenFace}
+
+
+@lru_cache(maxsize=8)
+def network(kind: str, path: str, device: str) -> nn.Module:
+    """Open a network once a process. Channels last is the order in which CPUs convolve fastest."""
+    net = NETWORKS[kind]()
+    tensors, _ = read_state(where(path), kind)
+    fill(net, tensors, path)
+    net.eval().requires_grad_(False).to(device_of(device))
+    for weight in net.parameters():
+        if weight.ndim == 4:
+            weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+    return net
+
+
+class TorchRecogniser(AlignedRecogniser):
+    """A network of ours behind the common intake."""
+
+    def __init__(self, card: Card, kind: str, weights: str, *, device: str = "cpu", batch: int = BATCH) -> None:
+        super().__init__(card, batch=batch)
+        self.device = device_of(device)
+        self._net = network(kind, str(where(weights)), device)
+        self.dim = 128
+        channels = (1, 3, 1, 1)
+        self._mean, self._scale = (
+            torch.tensor(numbers, device=self.device).view(channels)
+            for numbers in (self.intake.mean, self.intake.scale)
+        )
+
+    def forward(self, crops: Pictures) -> Array:
+        """Embed one batch of crops."""
+        with torch.inference_mode():
+            x = torch.from_numpy(np.array(crops, order="C")).to(self.device).permute(0, 3, 1, 2)
+            embedded: Array = self._embedded(x.float()).cpu().numpy()
+        return embedded
+
+    def embed_tensor(self, x: Tensor, *, frame: str = "ffhq") -> Tensor:
+        """Return embeddings ``[n, d]`` of pictures ``[n, 3, s, s]`` in [-1, 1] that are aligned to a frame already.
+
+        The crop is the same for all: no face is looked for, so a picture without one is embedded all the same.
+        """
+        if x.ndim != 4 or x.shape[1] != 3 or x.shape[2] != x.shape[3]:
+            raise InputError("pictures are square, [n, 3, s, s]", got=str(tuple(x.shape)))
+        embedded = self._embedded((self._cropped(x, frame) + 1) * 127.5)
+        return normalize(embedded) if self.card.unit else embedded
+
+    def _embedded(self, x: Tensor) -> Tensor:
+        """Scale crops ``[n, 3, size, size]`` of 0 to 255 as the intake says, and run the network."""
+        ordered = x.flip(1) if self.intake.colour == "BGR" else x
+        answer: Tensor = self._net(((ordered - self._mean) / self._scale).contiguous(memory_format=torch.channels_last))
+        return answer
+
+    def _cropped(self, x: Tensor, frame: str) -> Tensor:
+        crop = between(frame, self.intake.template, x.shape[-1], self.intake.size)
+        factor = max(1, int(1 / scale(crop)))
+        small = avg_pool2d(x, factor) if factor > 1 else x
+        theta = torch.tensor(_sampling(crop, x.shape[-1], self.intake.size), dtype=x.dtype, device=x.device)
+        shape = [len(x), 3, self.intake.size, self.intake.size]
+        grid = affine_grid(theta.expand(len(x), 2, 3), shape, align_corners=False)
+        inside = grid_sample(small + 1, grid, align_corners=False)  # black outside, and black is -1
+        return inside - 1
+
+
+def between(frame: str, crop: str, side: int, size: int) -> Floats:
+    """Return the transform from a frame of ``side`` pixels, in which faces are aligned, to a crop of ``size``."""
+    return template(crop).transform(template(frame).typical("centres", side), "centres", size)
+
+
+def _sampling(transform: Floats, side: int, size: int) -> Floats:
+    """Return where in the source each target pixel is taken from, both measured from -1 to 1."""
+    back = inverse(transform)
+    linear = back[:, :2] * size / side
+    middle = back @ np.array([(size - 1) / 2, (size - 1) / 2, 1.0])
+    return np.column_stack([linear, (middle + 0.5) * 2 / side - 1])
