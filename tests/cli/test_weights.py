@@ -136,26 +136,46 @@ class Borrowed:
 
     name, threshold = "borrowed", 0.5
 
-    def __init__(self) -> None:
+    def __init__(self, *, weights: str = "mobilestylegan-ffhq") -> None:
         self.licence = record("mobilestylegan-ffhq").notice
 
     def score(self, pictures):
         return create("classifier", "world").score(pictures)
 
 
-def test_licence_and_caution_reach_the_sidecar_and_the_report(audit: Path, monkeypatch):
+@pytest.fixture
+def borrowing(audit: Path, monkeypatch) -> Path:
+    """An audit whose classifier is the borrowed one."""
     monkeypatch.setitem(plugins._REGISTERED, ("classifier", "borrowed"), Borrowed)
     plan = audit / "audit.toml"
     text = plan.read_text()
-    first = text.index("[[rater]]", text.index("[[rater]]") + 1)
-    assert 'slot = "classifier"' in text[first:]
+    first = text.index('slot = "classifier"')
     plan.write_text(text[:first] + text[first:].replace('name = "world"', 'name = "borrowed"', 1))
-    run(str(audit), voice=Quiet())
-    made = Folder(audit).sidecar("ratings.parquet")
+    return audit
+
+
+def test_licence_and_caution_reach_the_sidecar_and_the_report(borrowing):
+    run(str(borrowing), voice=Quiet())
+    made = Folder(borrowing).sidecar("ratings.parquet")
     assert made is not None
     assert made.licences["borrowed"] == record("mobilestylegan-ffhq").notice
     assert "for non-commercial use" in made.licences["borrowed"]
-    assert "for non-commercial use" in (audit / "report.html").read_text()
+    assert "for non-commercial use" in (borrowing / "report.html").read_text()
+
+
+def test_a_stage_is_made_again_when_its_weights_are_other_ones(borrowing, tmp_path):
+    own = tmp_path / "own.bin"
+    own.write_bytes(b"one")
+    plan = borrowing / "audit.toml"
+    options = f'name = "borrowed"\noptions = {{ weights = "{own.as_posix()}" }}'
+    plan.write_text(plan.read_text().replace('name = "borrowed"', options))
+
+    def rated() -> str:
+        return next(outcome.status for outcome in run(str(borrowing), voice=Quiet()) if outcome.stage == "rate")
+
+    assert [rated(), rated()] == ["made", "fresh"]
+    own.write_bytes(b"two")
+    assert rated() == "made"
 
 
 def test_listing_weights_needs_neither_torch_nor_the_network():

@@ -146,6 +146,22 @@ def test_an_extra_index_and_find_links_are_looked_at(index, monkeypatch, tmp_pat
     assert len(index.fetched()) == 1
 
 
+def test_an_index_that_lets_nobody_in_does_not_stop_the_next_one(index, monkeypatch):
+    with serving(Index(auth="ann:word")) as closed:
+        point_pip(monkeypatch, closed.url, EXTRA_INDEX_URL=index.url)
+        assert fetch(["tiny"])[0].size == len(CONTENT)
+        assert closed.asked
+
+
+def test_a_folder_that_lists_a_file_which_is_not_there_is_said(own_home, monkeypatch, tmp_path):
+    known(monkeypatch)
+    (tmp_path / "simple" / "tiny-weights").mkdir(parents=True)
+    (tmp_path / "simple" / "tiny-weights" / "index.html").write_text(f'<a href="gone/{WHEEL}">{WHEEL}</a>')
+    point_pip(monkeypatch, (tmp_path / "simple").as_uri())
+    with pytest.raises(WeightsError, match="as its index says; got none"):
+        fetch(["tiny"])
+
+
 @pytest.mark.parametrize("listing", [True, False], ids=["with a page", "a plain folder"])
 def test_an_index_in_a_folder_works(own_home, monkeypatch, tmp_path, listing):
     known(monkeypatch)

@@ -233,9 +233,10 @@ def weights_where(name: str | None) -> None:
 @_JSON
 def weights_add(path: Path, name: str, licence: str, terms: str, force: bool, as_json: bool) -> None:
     """Take in a checkpoint of your own: recognise it, convert it safely, say what was found."""
-    from likewise.cli.weights import added, plain
+    from likewise.cli.weights import plain
+    from likewise.weights.add import add_file
 
-    made = added(path, name=name, licence=licence, terms=terms, force=force)
+    made = add_file(path, name=name, licence=licence, terms=terms, force=force)
     lines = [f"{name}: {made.finding.summary}", *(f"  {key}: {text}" for key, text in made.finding.details.items())]
     shown = plain(made.entry) | {"details": dict(made.finding.details)}
     click.echo(json.dumps(shown, indent=1) if as_json else "\n".join([*lines, str(made.entry.path)]))

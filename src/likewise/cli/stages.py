@@ -24,6 +24,7 @@ from likewise.cli.plan import Plan
 from likewise.images import digest
 from likewise.make.read import listing_digest
 from likewise.store import Folder
+from likewise.weights import content_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,12 @@ def _files(folder: Folder, *paths: str) -> dict[str, str]:
 
 def _raters(plan: Plan) -> dict[str, Any]:
     return {"rater": [asdict(rater) for rater in plan.rater]}
+
+
+def _weights(plan: Plan) -> dict[str, str]:
+    """Fingerprint the weights that raters name: a name can stand for another file tomorrow."""
+    named = [rater.options["weights"] for rater in plan.rater if isinstance(rater.options.get("weights"), str)]
+    return {f"weights {name}": content_of(name) for name in named}
 
 
 def _vary(plan: Plan) -> dict[str, Any]:
@@ -96,7 +103,14 @@ COUNTERFACTUAL = Stage(
     make=making.sweeping,
     seeded=True,
 )
-RATE = Stage(name="rate", artefact=RATINGS, needs=(FACES, TRIALS), options=_raters, make=making.rating)
+RATE = Stage(
+    name="rate",
+    artefact=RATINGS,
+    needs=(FACES, TRIALS),
+    options=_raters,
+    make=making.rating,
+    outside=lambda folder, plan: _weights(plan),
+)
 ASK = Stage(
     name="ask",
     artefact=ANSWERS,

@@ -8,7 +8,6 @@ from typing import Any
 
 from likewise.errors import ChecksumError, WeightsError, some
 from likewise.weights import CATALOGUE, fetch, home, record, where
-from likewise.weights.add import Added, add_file
 from likewise.weights.cache import Entry, entries, entry
 from likewise.weights.terms import remember
 from likewise.weights.voice import Voice
@@ -73,11 +72,6 @@ def _wrong(held: Entry) -> str:
 def located(name: str | None) -> str:
     """Say where a weight lies; without a name, where all of them do."""
     return str(where(name) if name else home())
-
-
-def added(path: Path, *, name: str, licence: str, terms: str, force: bool) -> Added:
-    """Take a user's own file into the cache."""
-    return add_file(path, name=name, licence=licence, terms=terms, force=force)
 
 
 def plain(held: Entry) -> dict[str, Any]:

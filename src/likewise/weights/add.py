@@ -51,7 +51,7 @@ def add_file(path: Path, *, name: str, licence: str = "", terms: str = "open", f
         licence=licence or "not stated; a file of the user's own", terms=cast(Terms, terms),
         caution="" if terms == "open" else "its owner allows research only",
     )  # fmt: skip
-    with locked(name), scratch(name) as folder:
+    with locked(f"own-{name}"), scratch(f"own-{name}") as folder:
         _check_free(name, force)
         made = folder / f"made-{weight.form}"
         weight.load_converter()({path.name: path}, made)

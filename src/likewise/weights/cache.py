@@ -107,6 +107,17 @@ def where(name_or_path: str | Path) -> Path:
     return held.path
 
 
+def content_of(name_or_path: str | Path) -> str:
+    """Return the sha256 of the file that a name or a path stands for; ``missing`` when there is none.
+
+    A stage depends on it: a name can stand for another file tomorrow.
+    """
+    if Path(name_or_path).is_file():
+        return digest(Path(name_or_path))
+    held = entry(str(name_or_path)) if Path(name_or_path).name == str(name_or_path) else None
+    return held.sha256 if held else "missing"
+
+
 def _allowance(weight: Weight) -> str:
     return "" if weight.terms == "open" else f" --allow {weight.terms}"
 

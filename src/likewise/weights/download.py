@@ -21,6 +21,8 @@ _MOST = 8 << 30  # bytes; no package index takes larger files
 def download(link: Link, target: Path, net: Net, voice: Voice) -> None:
     """Write the archive to ``target``; what a broken try left in ``target`` is continued if it can be checked."""
     if link.local is not None:
+        if not link.local.is_file():
+            raise WeightsError(f"there is a file at {link.local}, as its index says", got="none")
         with explained(target):
             shutil.copyfile(link.local, target)
         _check(link, target)

@@ -94,7 +94,7 @@ class Dtype:
         """Take the byte order; fields, sub-arrays and metadata have no place in weights."""
         if not (isinstance(state, tuple) and len(state) >= 5) or any(part is not None for part in state[2:5]):
             raise UnsafeFileError("an array holds plain numbers", got="a structured type")
-        if state[1] not in {"<", ">", "|", "="}:
+        if state[1] not in ("<", ">", "|", "="):  # no set: hashing a stranger's nested tuple may overflow the stack
             raise UnsafeFileError("a byte order is < or >", got=repr(state[1])[:20])
         self.order = state[1]
         return self
@@ -166,7 +166,7 @@ def _scalar(dtype: Any, data: Any) -> Any:
 
 
 def _encode(text: Any, encoding: Any) -> bytes:
-    if not isinstance(text, str) or encoding not in {"latin1", "latin-1"}:
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
         raise UnsafeFileError("bytes are written as latin1 text", got=repr(encoding)[:40])
     return text.encode("latin1")
 
@@ -191,7 +191,7 @@ def _parameter(data: Any, *_: Any) -> Any:
 def _bytes(*arguments: Any) -> bytes:
     """Copy bytes; a number, which would ask for so many zeros, is refused."""
     data = arguments[0] if arguments else b""
-    raw = data.encode("latin1") if isinstance(data, str) and arguments[1:] in {("latin1",), ("latin-1",)} else data
+    raw = data.encode("latin1") if isinstance(data, str) and arguments[1:] in (("latin1",), ("latin-1",)) else data
     if not isinstance(raw, bytes):
         raise UnsafeFileError("bytes are made of bytes", got=type(data).__name__)
     return raw

@@ -97,7 +97,7 @@ class _Machine:
                     break
                 self._step(opcode.name, argument)
             return self._one()
-        except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             reason = f"{type(error).__name__}: {error}"[:200]
             raise UnsafeFileError("a pickle is whole and well-formed", got=reason, fix="Get the file again.") from error
 
