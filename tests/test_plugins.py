@@ -29,8 +29,10 @@ def _forget(monkeypatch):
 def test_every_slot_has_an_occupant_that_keeps_its_contract(slot, tmp_path):
     names = occupants(slot)
     assert names
-    for name in names:
-        if name != "file":  # a crowd that needs its file; tests/study shows it
+    for name, load in names.items():
+        if name != "file" and not load().__module__.startswith(
+            "likewise.models"
+        ):  # these need files; their tests show it
             occupant = create(slot, name)
             assert occupant.name
             assert occupant.licence

@@ -175,8 +175,11 @@ class StyleGAN2(TorchGenerator):
     """A generator from a user's own checkpoint: ``likewise weights add FILE --name NAME`` first."""
 
     def __init__(
-        self, weights: str, truncation: float = 1.0, noise: str = "const", label: int = -1, device: str = "cpu"
+        self, weights: str = "", truncation: float = 1.0, noise: str = "const", label: int = -1, device: str = "cpu"
     ) -> None:
+        if not weights:
+            fix = "Take your checkpoint in: likewise weights add FILE --name NAME, then weights = NAME."
+            raise SpecError("stylegan2 is given weights", got="none", fix=fix)
         path, self.licence = located(weights)
         tensors, metadata = read_state(path, NETWORK)
         config = Config.from_json(metadata.get("config", ""))
