@@ -59,16 +59,17 @@ def exits() -> None:
 
 
 def fidelity() -> None:
-    """How close each exit is to the full image averaged down: mean peak signal-to-noise ratio of 16 fresh latents."""
+    """How close each exit is to the full image averaged down: mean peak signal-to-noise ratio of 8 fresh latents."""
     torch.set_num_threads(1)
     keep_freed_memory()
-    generator = MobileStyleGAN()
-    w = generator.sample_w(16, seed=20260)
-    full = torch.from_numpy(generator.synthesise(w))
-    for size in generator.sizes[:-1]:
-        goal = torch.nn.functional.adaptive_avg_pool2d(full, size).numpy()
-        errors = np.square(generator.synthesise(w, size) - goal).mean(axis=(1, 2, 3))
-        print(f"fidelity: {size:5d} px {np.mean(10 * np.log10(4 / errors)):.1f} dB against 1024 px averaged down")
+    for truncation in (0.5, 0.7, 1.0):
+        generator = MobileStyleGAN(truncation=truncation)
+        w = generator.sample_w(8, seed=20260)
+        full = torch.from_numpy(generator.synthesise(w))
+        for size in generator.sizes[:-1]:
+            goal = torch.nn.functional.adaptive_avg_pool2d(full, size).numpy()
+            errors = np.square(generator.synthesise(w, size) - goal).mean(axis=(1, 2, 3))
+            print(f"fidelity: truncation {truncation}, {size:3d} px: {np.mean(10 * np.log10(4 / errors)):.1f} dB")
 
 
 def allocator() -> None:

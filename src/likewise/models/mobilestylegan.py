@@ -181,12 +181,13 @@ class TailLayer(nn.Module):
 
 def _coarse(real: StyledConv, finer: int) -> Unstyled:
     """Take a convolution to a coarser grid: a step of one fine pixel is 1/finer of a coarse one, so arms shrink."""
-    made = Unstyled(len(real.depthwise), len(real.bias), real.noise.shape[1] // finer).requires_grad_(False)
+    made = Unstyled(len(real.depthwise), len(real.bias), real.noise.shape[1] // finer)
     arm = torch.tensor([[1 / finer, 1 - 1 / finer, 0], [0, 1, 0], [0, 1 - 1 / finer, 1 / finer]])
-    made.depthwise.copy_(arm.T @ real.depthwise @ arm)
-    made.pointwise.copy_(real.pointwise)
-    made.noise.copy_(F.avg_pool2d(real.noise, finer))
-    made.bias.copy_(real.bias)
+    with torch.no_grad():
+        made.depthwise.copy_(arm.T @ real.depthwise @ arm)
+        made.pointwise.copy_(real.pointwise)
+        made.noise.copy_(F.avg_pool2d(real.noise, finer))
+        made.bias.copy_(real.bias)
     return made
 
 
