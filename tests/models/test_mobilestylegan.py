@@ -11,7 +11,9 @@ from safetensors.numpy import load_file, save_file
 
 from likewise.errors import PluginError, SpecError, VectorError, WeightsError
 from likewise.models.differentiable import DifferentiableGenerator, differentiable
+from likewise.models.generator import truncate
 from likewise.models.mobilestylegan import MobileStyleGAN, haar
+from likewise.models.train_exits import bands, fitted, latents, psnr
 from likewise.plugins import create
 from likewise.weights.convert.mobilestylegan import METADATA
 
@@ -74,6 +76,41 @@ def test_gradients_reach_every_row_and_agree_with_differences(generator):
     assert (ahead - behind).item() == pytest.approx(2 * 0.01 * slope.norm().item(), rel=0.02)
 
 
+def test_exits_look_like_the_full_image_averaged_down(generator):
+    assert generator.sizes == (64, 128, 256, 1024)
+    w = truncate(generator.sample_w(3, seed=11), generator.mean_w(), 0.7)
+    full = torch.from_numpy(generator.synthesise(w))
+    for size, least in ((64, 23.5), (128, 25.5), (256, 27.5)):
+        drawn, goal = generator.synthesise(w, size), torch.nn.functional.adaptive_avg_pool2d(full, size).numpy()
+        np.testing.assert_array_equal(drawn, generator.synthesise(w, size))
+        psnr = 10 * np.log10(4 / np.square(drawn - goal).mean(axis=(1, 2, 3)))
+        assert psnr.mean() > least, f"{size} px: {psnr}"
+
+
+def test_an_exit_follows_every_row(generator):
+    w = torch.from_numpy(generator.sample_w(1, seed=3))[:, None].repeat(1, 23, 1).requires_grad_()
+    for size in (64, 128, 256):
+        (slope,) = torch.autograd.grad(generator.draw(w, size=size).square().mean(), w)
+        assert (slope.abs().amax(dim=2) > 0).all()
+
+
+def test_exits_are_left_out_for_other_weights(path, tmp_path):
+    tensors = load_file(path)
+    tensors["input"] = tensors["input"] + 1
+    save_file(tensors, tmp_path / "other.safetensors", METADATA)
+    assert MobileStyleGAN(str(tmp_path / "other.safetensors")).sizes == (1024,)
+
+
+def test_exits_can_be_fitted_again(generator):
+    w = latents(generator, 5, seed=1)
+    assert w.shape == (5, 23, 512)
+    np.testing.assert_array_equal(w, latents(generator, 5, seed=1))
+    goals = generator.draw(w, size=64)
+    np.testing.assert_allclose(haar(bands(goals)), goals, atol=1e-5)
+    again = fitted(generator.network, 64, w, goals)  # what an exit draws itself, it must be able to learn
+    assert psnr(generator.network, again, w, goals) > 40
+
+
 def test_the_mean_latent_is_the_mean_of_samples(generator):
     w = generator.sample_w(4000, seed=9)
     apart = np.abs(w.mean(axis=0) - generator.mean_w()) / (w.std(axis=0) * np.sqrt(1 / 4000 + 1 / 10_000))
@@ -85,7 +122,7 @@ def test_the_mean_latent_is_the_mean_of_samples(generator):
     [
         ((1, 22, 512), None, VectorError, r"\[n, 23, 512\] or \[n, 512\]"),
         ((1, 511), None, VectorError, "511"),
-        ((1, 23, 512), 100, SpecError, "'1024'"),
+        ((1, 23, 512), 100, SpecError, "'64', '128', '256', '1024'"),
     ],
 )
 def test_latents_and_sizes_that_do_not_fit_are_refused(generator, shape, size, error, said):

@@ -264,11 +264,12 @@ def test_a_stylegan3_is_not_taken_for_a_stylegan2(tmp_path):
         ({"truncation": 3.0}, "truncation lies between"),
         ({"noise": "random"}, "noise is 'const'"),
         ({"label": 1}, "conditional"),
+        ({"weights": ""}, "likewise weights add"),
     ],
 )
 def test_meaningless_options_are_refused(kept, options, said):
     with pytest.raises(SpecError, match=said):
-        StyleGAN2(kept[0], **options)
+        StyleGAN2(**{"weights": kept[0], **options})
 
 
 def test_a_conditional_generator_wants_a_label(tmp_path):

@@ -88,3 +88,10 @@ def truncate(w: Array, mean: Array, psi: float) -> Array:
     """Bring latents ``[..., dim]`` nearer to the mean: less variety, fewer failures."""
     nearer: Array = mean + np.float32(psi) * (w - mean)
     return nearer
+
+
+def checked_truncation(truncation: float) -> float:
+    """Return a truncation that makes sense, or say which do."""
+    if not 0 <= truncation <= 2:
+        raise SpecError("truncation lies between 0 (the mean face) and 2; 1 leaves latents alone", got=str(truncation))
+    return truncation

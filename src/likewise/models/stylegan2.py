@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from likewise.errors import SpecError, VectorError, WeightsError
 from likewise.models.device import device as find_device
-from likewise.models.generator import TorchGenerator
+from likewise.models.generator import TorchGenerator, checked_truncation
 from likewise.models.state import fill, located, read_state
 from likewise.plugins import Array
 from likewise.weights.convert.stylegan2 import NETWORK, Config
@@ -175,14 +175,17 @@ class StyleGAN2(TorchGenerator):
     """A generator from a user's own checkpoint: ``likewise weights add FILE --name NAME`` first."""
 
     def __init__(
-        self, weights: str, truncation: float = 1.0, noise: str = "const", label: int = -1, device: str = "cpu"
+        self, weights: str = "", truncation: float = 1.0, noise: str = "const", label: int = -1, device: str = "cpu"
     ) -> None:
+        if not weights:
+            fix = "Take your checkpoint in: likewise weights add FILE --name NAME, then weights = NAME."
+            raise SpecError("stylegan2 is given weights", got="none", fix=fix)
         path, self.licence = located(weights)
         tensors, metadata = read_state(path, NETWORK)
         config = Config.from_json(metadata.get("config", ""))
         self.name, self.device = f"stylegan2:{Path(weights).name}", find_device(device)
         self.rows, self.dim, self.resolution = config.rows, config.w_dim, config.resolution
-        self.sizes, self.z_dim, self.truncation = (config.resolution,), config.z_dim, _between(truncation)
+        self.sizes, self.z_dim, self.truncation = (config.resolution,), config.z_dim, checked_truncation(truncation)
         self._label = _checked_label(label, config)
         if noise not in {"const", "none"}:
             raise SpecError("noise is 'const' (the maps kept with the weights) or 'none'", got=repr(noise))
@@ -218,12 +221,6 @@ class StyleGAN2(TorchGenerator):
 
     def _draw(self, w: Tensor, size: int) -> Tensor:
         return self.network(w, self._noise)  # type: ignore[no-any-return]
-
-
-def _between(truncation: float) -> float:
-    if not 0 <= truncation <= 2:
-        raise SpecError("truncation lies between 0 (the mean face) and 2; 1 leaves latents alone", got=str(truncation))
-    return truncation
 
 
 def _checked_label(label: int, config: Config) -> int:
