@@ -1,6 +1,6 @@
-"""Settings of the machine for networks on a CPU: chosen by measurement (benchmarks/networks.py), set before the work.
+"""Settings of the machine for networks on a CPU, set before the work; the allocator's were chosen by measurement.
 
-glibc gives large blocks back to the system when they are freed and asks for them, zeroed, a moment later: for a
+The measurement is ``benchmarks/networks.py allocator``. glibc gives large blocks back to the system when they are freed and asks for them, zeroed, a moment later: for a
 network's features that doubles the time. Told to keep what it has, it does not. Workers share the cores evenly, because
 more threads than cores slow each other down. What the user has set in the environment stays as it is.
 """
