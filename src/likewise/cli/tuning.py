@@ -1,8 +1,9 @@
 """Settings of the machine for networks on a CPU, set before the work; the allocator's were chosen by measurement.
 
-The measurement is ``benchmarks/networks.py allocator``. glibc gives large blocks back to the system when they are freed and asks for them, zeroed, a moment later: for a
-network's features that doubles the time. Told to keep what it has, it does not. Workers share the cores evenly, because
-more threads than cores slow each other down. What the user has set in the environment stays as it is.
+The measurement is ``benchmarks/networks.py allocator``. glibc gives large blocks back to the system when they are freed
+and asks for them, zeroed, a moment later: for a network's features that doubles the time. Told to keep what it has, it
+does not. Workers share the cores evenly, because more threads than cores slow each other down. What the user has set in
+the environment stays as it is.
 """
 
 from __future__ import annotations
