@@ -45,7 +45,7 @@ def feature_distances(
         n = table.count(side)
         people = table.people(side)
         write = partial(row, features.source, sample="generated against real", group=str(name), n=sum(n))
-        found = _normal(value, variance, people, level)
+        found = _skewed(value, variance, people, level)
         rows.append(write("kid", found=found, level=level, method="U-statistic, jackknife by identity"))
         rows.append(write("fid", found=bare(far, people), level=np.nan, method="carried on to 1 / n = 0"))
     smallest = min(table.people(side) for side in (1, -1))
@@ -145,6 +145,23 @@ def _score(table: _Table, side: int, fake: bool, level: float) -> tuple[Interval
 def _normal(value: float, variance: float, clusters: int, level: float) -> Interval:
     half = float(stats.t.ppf((1 + level) / 2, clusters - 1)) * variance**0.5
     return Interval(value, value - half, value + half, clusters)
+
+
+def _skewed(value: float, variance: float, clusters: int, level: float) -> Interval:
+    """Return an interval for a KID, which leans to the right: its spread grows with its size.
+
+    The ends are those of asinh(KID / se), near 0 a plain scale and far from it a logarithm; but the upper one is never
+    below the plain one, because near 0 the spread does not fall with the value. (The plain interval missed on the right
+    in 5 to 9 of 100 worlds, and hardly ever on the left.)
+    """
+    plain = _normal(value, variance, clusters, level)
+    error = variance**0.5
+    if not error > 0:
+        return plain
+    half = (plain.high - value) / np.hypot(value, error)
+    middle = np.arcsinh(value / error)
+    low, high = (float(error * np.sinh(middle + sign * half)) for sign in (-1, 1))
+    return Interval(value, low, max(high, plain.high), clusters)
 
 
 def _permuted(table: _Table, seen: dict[str, float], permutations: int, seed: int) -> dict[str, float]:
