@@ -65,12 +65,35 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool) -> None:
+def _paid(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--yes", is_flag=True, help="Agree to what paid services cost."),
+        click.option("--max-cost", type=float, metavar="USD", help="Agree to paid services up to this amount."),
+    ):
+        command = option(command)
+    return command
+
+
+def _purse(*, yes: bool, max_cost: float | None, as_json: bool) -> Any:
+    """Whoever sits at the terminal is asked; a script has to say it beforehand."""
+    from likewise.services.purse import Purse
+
+    def agree(bill: str) -> bool:
+        return yes or (sys.stdin.isatty() and not as_json and click.confirm(f"{bill} Go on?", err=True))
+
+    return Purse(most=max_cost, agree=agree)
+
+
+def _go(
+    folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
+    yes: bool = False, max_cost: float | None = None,
+) -> None:  # fmt: skip
     from likewise.cli.progress import voice
     from likewise.cli.run import as_plain, run
 
     speaker = voice(quiet=quiet or dry_run)
-    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run)
+    purse = _purse(yes=yes, max_cost=max_cost, as_json=as_json)
+    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse)
     report = Path(folder) / "report.html"
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     if as_json:
@@ -80,6 +103,8 @@ def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: b
     elif dry_run:
         for outcome in outcomes:
             click.echo(f"{outcome.stage:<15} {outcome.status:<10} {outcome.artefact:<18} {outcome.why}".rstrip())
+            for note in outcome.notes:
+                click.echo(f"{'':<15} {note}")
     elif written:
         click.echo(f"report: {written}")
 
@@ -87,17 +112,18 @@ def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: b
 @cli.command()
 @click.argument("folder", metavar="DIR")
 @_common
-def run(folder: str, dry_run: bool, quiet: bool, as_json: bool) -> None:
+@_paid
+def run(folder: str, **given: Any) -> None:
     """Go through all stages that the plan names."""
-    _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
+    _go(folder, None, **given)
 
 
 def _add_stage(name: str, what: str) -> None:
-    @cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)
-    @click.argument("folder", metavar="DIR")
-    @_common
-    def verb(folder: str, dry_run: bool, quiet: bool, as_json: bool) -> None:
-        _go(folder, name, dry_run=dry_run, quiet=quiet, as_json=as_json)
+    def verb(folder: str, **given: Any) -> None:
+        _go(folder, name, **given)
+
+    command = click.argument("folder", metavar="DIR")(_common(_paid(verb) if name == "rate" else verb))
+    cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)(command)
 
 
 for _name, _what in STAGES.items():

@@ -96,7 +96,14 @@ COUNTERFACTUAL = Stage(
     make=making.sweeping,
     seeded=True,
 )
-RATE = Stage(name="rate", artefact=RATINGS, needs=(FACES, TRIALS), options=_raters, make=making.rating)
+RATE = Stage(
+    name="rate",
+    artefact=RATINGS,
+    needs=(FACES, TRIALS),
+    options=_raters,
+    make=making.rating,
+    outside=lambda folder, plan: _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater)),
+)
 ASK = Stage(
     name="ask",
     artefact=ANSWERS,
