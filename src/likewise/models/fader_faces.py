@@ -1,0 +1,93 @@
+"""Faces to train a fader network on, drawn by the embedded generator: ``python -m likewise.models.fader_faces OUT``.
+
+Nobody real is in them. Latents are drawn, brought nearer to the mean, and then moved along the attributes' directions
+until each attribute stands where a coin says, on one side or the other, independently of all others: so the labels are
+known, every attribute is balanced, and none goes along with another. The directions are those of Singh et al. 2021,
+"Matched sample selection with GANs for mitigating attribute confounding" (arXiv:2103.13455), found in StyleGAN2's W;
+they work in MobileStyleGAN's, too. They overlap, so what is moved along is their dual basis: one score changes, the
+others stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.images import save
+from likewise.models.mobilestylegan import MobileStyleGAN
+from likewise.plugins import Array, to_pictures
+from likewise.tables.files import write_frame
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Dial:
+    """An attribute: its direction, its sign there, and how far its two sides lie from the mean, in spreads of W."""
+
+    column: str
+    direction: str
+    sign: float
+    low: float
+    high: float
+
+
+DIALS = (
+    Dial("perceived_gender", "perceived_gender", -1.0, -2.0, 2.0),  # +1 is perceived as female
+    Dial("smiling", "smiling", 1.0, -2.0, 2.0),
+    Dial("young", "age", -1.0, -2.0, 2.0),
+    Dial("eyeglasses", "eyeglasses", 1.0, -1.0, 3.5),
+)
+SPREAD = 0.5  # of the sides themselves, so that they are not two points
+NEARNESS = 0.7  # how near to the mean the latents are brought: fewer failures, less variety
+
+
+def directions(path: Path) -> Floats:
+    """Return the unit directions ``[k, dim]`` of the dials."""
+    with np.load(path, allow_pickle=False) as kept:
+        rows = np.stack([dial.sign * kept[dial.direction].astype(np.float64) for dial in DIALS])
+    unit: Floats = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+def latents(generator: MobileStyleGAN, n: int, unit: Floats, *, seed: int) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return latents ``[n, dim]`` and the sides their attributes stand on, ``[n, k]`` of -1 and 1."""
+    rng = np.random.default_rng(seed)
+    mean = generator.mean_w()
+    spread = ((generator.sample_w(4000, 0) - mean) @ unit.T).std(axis=0)
+    w = mean + NEARNESS * (generator.sample_w(n, seed).astype(np.float64) - mean)
+    side = rng.choice([-1, 1], (n, len(DIALS)))
+    centre = np.where(side > 0, [dial.high for dial in DIALS], [dial.low for dial in DIALS])
+    goal = (centre + SPREAD * rng.uniform(-1, 1, side.shape)) * spread
+    moved = w + (goal - (w - mean) @ unit.T) @ np.linalg.pinv(unit).T
+    return moved.astype(np.float32), side
+
+
+def write_faces(out: Path, generator: MobileStyleGAN, unit: Floats, *, n: int, size: int, seed: int) -> None:
+    """Draw the faces and their table; those that are there already are not drawn again."""
+    w, side = latents(generator, n, unit, seed=seed)
+    for row in range(n):
+        path = out / "images" / f"{row:06d}.png"
+        if not path.is_file():
+            save(path, to_pictures(generator.synthesise(w[row : row + 1], size=size))[0])
+    table = pd.DataFrame({"image": [f"{row:06d}" for row in range(n)]})
+    for number, dial in enumerate(DIALS):
+        table[dial.column] = side[:, number]
+    write_frame(out / "faces.csv", table)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--directions", type=Path, required=True, help="the paper's directions (.npz)")
+    parser.add_argument("--faces", type=int, default=12_000)
+    parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    drawer = MobileStyleGAN()
+    write_faces(given.out, drawer, directions(given.directions), n=given.faces, size=given.size, seed=given.seed)
