@@ -17,10 +17,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import torch
+import torch.nn.functional as F  # noqa: N812
 
 from likewise.images import save
 from likewise.models.mobilestylegan import MobileStyleGAN
-from likewise.plugins import Array, to_pictures
+from likewise.models.train_exits import untrained
+from likewise.plugins import Array, Pictures, to_pictures
 from likewise.tables.files import write_frame
 
 Floats = npt.NDArray[np.float64]
@@ -38,13 +41,13 @@ class Dial:
 
 
 DIALS = (
-    Dial("perceived_gender", "perceived_gender", -1.0, -2.0, 2.0),  # +1 is perceived as female
-    Dial("smiling", "smiling", 1.0, -2.0, 2.0),
-    Dial("young", "age", -1.0, -2.0, 2.0),
-    Dial("eyeglasses", "eyeglasses", 1.0, -1.0, 3.5),
+    Dial("perceived_gender", "perceived_gender", -1.0, -1.5, 1.5),  # +1 is perceived as female
+    Dial("smiling", "smiling", 1.0, -1.8, 1.8),
+    Dial("young", "age", -1.0, -1.2, 1.2),
+    Dial("eyeglasses", "eyeglasses", 1.0, -0.7, 2.2),
 )
-SPREAD = 0.5  # of the sides themselves, so that they are not two points
-NEARNESS = 0.7  # how near to the mean the latents are brought: fewer failures, less variety
+SPREAD = 0.3  # of the sides themselves, so that they are not two points
+NEARNESS = 0.65  # how near to the mean the latents are brought: fewer failures, less variety
 
 
 def directions(path: Path) -> Floats:
@@ -68,13 +71,30 @@ def latents(generator: MobileStyleGAN, n: int, unit: Floats, *, seed: int) -> tu
     return moved.astype(np.float32), side
 
 
-def write_faces(out: Path, generator: MobileStyleGAN, unit: Floats, *, n: int, size: int, seed: int) -> None:
-    """Draw the faces and their table; those that are there already are not drawn again."""
+def drawn(generator: MobileStyleGAN, w: Array, size: int) -> Pictures:
+    """Draw latents ``[n, dim]`` at a small size: exact up to 128 px, coarse above, then averaged down.
+
+    Three times as fast as the whole way to 1024 px; at 64 px the difference is not seen (tests hold it to 30 dB).
+    """
+    leave = untrained(generator.network, 256).requires_grad_(False)
+    pictures = []
+    with torch.inference_mode():
+        for row in torch.from_numpy(w).to(generator.device):
+            rows = row.expand(1, generator.rows, -1)
+            image = leave(generator.network.features(rows, leave.layers_below), rows, generator.network)
+            pictures.append(F.adaptive_avg_pool2d(image, size).clamp(-1, 1).cpu().numpy())
+    return to_pictures(np.concatenate(pictures))
+
+
+def write_faces(
+    out: Path, generator: MobileStyleGAN, unit: Floats, *, n: int, size: int, seed: int, part: tuple[int, int] = (0, 1)
+) -> None:
+    """Draw the faces and their table, or every so many of them; those that are there are not drawn again."""
     w, side = latents(generator, n, unit, seed=seed)
-    for row in range(n):
+    for row in range(part[0], n, part[1]):
         path = out / "images" / f"{row:06d}.png"
         if not path.is_file():
-            save(path, to_pictures(generator.synthesise(w[row : row + 1], size=size))[0])
+            save(path, drawn(generator, w[row : row + 1], size)[0])
     table = pd.DataFrame({"image": [f"{row:06d}" for row in range(n)]})
     for number, dial in enumerate(DIALS):
         table[dial.column] = side[:, number]
@@ -85,9 +105,18 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--directions", type=Path, required=True, help="the paper's directions (.npz)")
-    parser.add_argument("--faces", type=int, default=12_000)
+    parser.add_argument("--faces", type=int, default=5_000)
     parser.add_argument("--size", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="which of how many parts, for processes")
     given = parser.parse_args()
-    drawer = MobileStyleGAN()
-    write_faces(given.out, drawer, directions(given.directions), n=given.faces, size=given.size, seed=given.seed)
+    torch.set_num_threads(1)
+    write_faces(
+        given.out,
+        MobileStyleGAN(),
+        directions(given.directions),
+        n=given.faces,
+        size=given.size,
+        seed=given.seed,
+        part=tuple(given.part),
+    )
