@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likewise import plugins
-from likewise.errors import PluginError
+from likewise.errors import PluginError, WeightsError
 from likewise.plugins import SLOTS, create, occupants, register, to_pictures, to_signals
 
 
@@ -37,7 +37,11 @@ def test_every_slot_has_an_occupant_that_keeps_its_contract(slot, tmp_path):
     assert names
     for name, load in names.items():
         if not needs_options(load()):  # those have tests of their own
-            occupant = create(slot, name)
+            try:
+                occupant = create(slot, name)
+            except WeightsError as missing:  # not on this machine: then it says how to get them
+                assert "`likewise " in str(missing) or "likewise weights fetch" in str(missing)
+                continue
             assert occupant.name
             assert occupant.licence
 

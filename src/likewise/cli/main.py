@@ -236,6 +236,7 @@ def fader() -> None:
 @click.option("--adversary", default=1e-2, show_default=True, help="Adversarial weight after its rise.")
 @click.option("--rise", default=5_000, show_default=True, help="Steps in which it rises from 0.")
 @click.option("--mirror/--no-mirror", default=True, help="Mirror half of the faces.")
+@click.option("--shift", default=0, show_default=True, help="Move faces by up to so many pixels.")
 @click.option("--every", default=500, show_default=True, help="Steps between checkpoints, log lines and samples.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")

@@ -150,7 +150,15 @@ def save_fader(path: Path, fader: Fader, card: Mapping[str, object]) -> None:
     shape = json.dumps(asdict(fader.shape))
     metadata = {"network": "fader", "shape": shape, "card": json.dumps(dict(card), sort_keys=True)}
     with replacing(path) as temporary:
-        temporary.write_bytes(save(tensors, metadata=metadata))
+        temporary.write_bytes(_ordered(save(tensors, metadata=metadata)))
+
+
+def _ordered(file: bytes) -> bytes:
+    """Put the names in the header in order, so that the same weights are the same bytes."""
+    length = int.from_bytes(file[:8], "little")
+    header = json.dumps(json.loads(file[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + file[8 + length :]
 
 
 def _halved(value: Tensor) -> Tensor:

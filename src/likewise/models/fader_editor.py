@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from likewise.errors import SpecError
+from likewise.errors import SpecError, WeightsError
 from likewise.models.device import device as find_device
 from likewise.models.fader import Fader, load_fader
 from likewise.models.state import located
@@ -31,7 +31,7 @@ class FaderEditor:
     def __init__(
         self, weights: str = "", attribute: str = "", hold: bool = True, detail: str = KEEP, device: str = "cpu"
     ) -> None:
-        path, self.licence = (SHIPPED, "Apache-2.0 (part of likewise; synthetic)") if not weights else located(weights)
+        path, self.licence = located(weights) if weights else _shipped()
         self.fader, self.card = load_fader(path)
         names = self.fader.shape.attributes
         self.attribute = attribute or names[0]
@@ -78,6 +78,13 @@ class FaderEditor:
         x = torch.from_numpy(to_signals(pictures)).to(self.device)
         size = (self.fader.shape.size, self.fader.shape.size)
         return x if x.shape[2:] == size else F.interpolate(x, size, mode="bilinear", antialias=True)
+
+
+def _shipped() -> tuple[Path, str]:
+    if not SHIPPED.is_file():
+        fix = "Name a file as weights; `likewise fader train` makes one."
+        raise WeightsError("a fader network is part of this installation", got="none", fix=fix)
+    return SHIPPED, "Apache-2.0 (part of likewise; trained on synthetic faces only)"
 
 
 def _turned(fader: Fader, own: Tensor, attribute: str, level: float, *, hold: bool) -> Tensor:

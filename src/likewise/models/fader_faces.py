@@ -46,6 +46,7 @@ DIALS = (
     Dial("young", "age", -1.0, -1.2, 1.2),
     Dial("eyeglasses", "eyeglasses", 1.0, -0.7, 2.2),
 )
+HELD = 10  # one in so many faces is not learned from: the last ones, for the model card
 SPREAD = 0.3  # of the sides themselves, so that they are not two points
 NEARNESS = 0.65  # how near to the mean the latents are brought: fewer failures, less variety
 
@@ -60,13 +61,13 @@ def directions(path: Path) -> Floats:
 
 def latents(generator: MobileStyleGAN, n: int, unit: Floats, *, seed: int) -> tuple[Array, npt.NDArray[np.int64]]:
     """Return latents ``[n, dim]`` and the sides their attributes stand on, ``[n, k]`` of -1 and 1."""
-    rng = np.random.default_rng(seed)
+    chance = np.random.default_rng([seed, 1]).random((n, 2, len(DIALS)))  # row by row: more faces leave the first alone
     mean = generator.mean_w()
     spread = ((generator.sample_w(4000, 0) - mean) @ unit.T).std(axis=0)
     w = mean + NEARNESS * (generator.sample_w(n, seed).astype(np.float64) - mean)
-    side = rng.choice([-1, 1], (n, len(DIALS)))
+    side = np.where(chance[:, 0] < 0.5, -1, 1)
     centre = np.where(side > 0, [dial.high for dial in DIALS], [dial.low for dial in DIALS])
-    goal = (centre + SPREAD * rng.uniform(-1, 1, side.shape)) * spread
+    goal = (centre + SPREAD * (2 * chance[:, 1] - 1)) * spread
     moved = w + (goal - (w - mean) @ unit.T) @ np.linalg.pinv(unit).T
     return moved.astype(np.float32), side
 
@@ -98,7 +99,8 @@ def write_faces(
     table = pd.DataFrame({"image": [f"{row:06d}" for row in range(n)]})
     for number, dial in enumerate(DIALS):
         table[dial.column] = side[:, number]
-    write_frame(out / "faces.csv", table)
+    write_frame(out / "faces.csv", table[: n - n // HELD])
+    write_frame(out / "held.csv", table[n - n // HELD :])
 
 
 if __name__ == "__main__":

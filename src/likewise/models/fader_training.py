@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
@@ -23,7 +24,7 @@ from likewise.errors import SpecError, StoreError
 from likewise.models.device import device as find_device
 from likewise.models.fader import Fader, FaderShape, agreement
 from likewise.models.fader_data import Lessons
-from likewise.plugins import to_signals
+from likewise.plugins import Pictures, to_signals
 from likewise.tables.files import replacing
 
 CHECKPOINT = "checkpoint.pt"
@@ -48,12 +49,16 @@ class TrainSpec:
     """Steps in which it rises from 0: first the network has to be able to draw."""
     mirror: bool = True
     """Whether half of the pictures are mirrored."""
+    shift: int = 0
+    """Pixels by which a picture is moved at most, its border repeated: for few pictures."""
     seed: int = 0
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         if min(self.steps, self.batch, self.rise) < 1 or not 0 < self.rate < 1 or self.adversary < 0:
             raise SpecError("steps, batch and rise are 1 or more, rate and adversary not negative", got=str(self))
+        if not 0 <= self.shift <= 8:
+            raise SpecError("shift lies between 0 and 8 pixels", got=str(self.shift))
         if self.batch < 2:
             raise SpecError("a batch has two pictures or more", got=str(self.batch))
 
@@ -107,9 +112,8 @@ class Training:
         return self.spec.adversary * min(self.step / self.spec.rise, 1.0)
 
     def _batch(self) -> tuple[Tensor, Tensor]:
-        rows, mirrored = _drawn(len(self.lessons.pictures), self.spec, self.step)
-        pictures = self.lessons.pictures[rows]
-        pictures = np.where(mirrored[:, None, None, None], pictures[:, :, ::-1], pictures)
+        rows = _drawn(len(self.lessons.pictures), self.spec, self.step)
+        pictures = _varied(self.lessons.pictures[rows], self.spec, self.step)
         x = torch.from_numpy(to_signals(pictures)).to(self.device)
         return x, torch.from_numpy(self.lessons.attributes[rows]).to(self.device)
 
@@ -170,14 +174,25 @@ def hash_of(seed: int, step: int) -> int:
     return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def _drawn(n: int, spec: TrainSpec, step: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return which pictures a step looks at, and which of them in the mirror: every one once an epoch."""
+def _drawn(n: int, spec: TrainSpec, step: int) -> npt.NDArray[np.int64]:
+    """Return which pictures a step looks at: every one once an epoch."""
     each = max(n // spec.batch, 1)
     order = np.random.default_rng([spec.seed, 1, step // each]).permutation(n)
     start = step % each * spec.batch
-    rows = order[start : start + min(spec.batch, n)]
-    mirrored = np.random.default_rng([spec.seed, 2, step]).random(len(rows)) < 0.5
-    return rows, mirrored & spec.mirror
+    rows: npt.NDArray[np.int64] = order[start : start + min(spec.batch, n)]
+    return rows
+
+
+def _varied(pictures: Pictures, spec: TrainSpec, step: int) -> Pictures:
+    """Mirror some of the pictures, and move each a little."""
+    rng = np.random.default_rng([spec.seed, 2, step])
+    mirrored = (rng.random(len(pictures)) < 0.5) & spec.mirror
+    varied = np.where(mirrored[:, None, None, None], pictures[:, :, ::-1], pictures)
+    if not spec.shift:
+        return varied
+    wide = np.pad(varied, ((0, 0), (spec.shift, spec.shift), (spec.shift, spec.shift), (0, 0)), mode="edge")
+    size, moves = pictures.shape[1], rng.integers(0, 2 * spec.shift + 1, (len(pictures), 2))
+    return np.stack([one[y : y + size, x : x + size] for one, (y, x) in zip(wide, moves, strict=True)])
 
 
 def train(
