@@ -164,7 +164,7 @@ def sweeping(job: Job) -> None:
     """Turn the attribute of some faces and leave everything else."""
     faces, spec = job.faces(), job.plan.counterfactual
     assert spec is not None  # the stage is only planned with the section
-    job.used(create("editor", spec.editor))
+    job.used(create("editor", spec.editor, spec.options))
     images = chosen(faces, spec, seed=job.plan.seed)
     made = sweep_faces(faces, images, spec)
     pictures = job.folder.work(f"{job.key}-pictures")
