@@ -87,7 +87,7 @@ class Perceptual(Occupant, Protocol):
     """Says how different two images look."""
 
     def features(self, signals: Signals) -> Array:
-        """Return ``[n, d]`` features; the distance is their mean squared difference."""
+        """Return ``[n, d]`` features; the distance is their mean squared difference, or as the occupant says."""
 
     def distance(self, a: Signals, b: Signals) -> Array:
         """Return the distances ``[n]`` of signals row by row."""

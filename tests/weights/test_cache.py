@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from pathlib import Path
 
 import pytest
 
 from likewise.errors import WeightsError
-from likewise.weights import CATALOGUE, home, record, where
+from likewise.weights import CATALOGUE, content_of, home, record, where
 from likewise.weights.cache import entries, entry, keep, locked, scratch
 
 
@@ -77,6 +78,15 @@ def test_changed_bytes_are_broken():
     assert held.broken() == "6 bytes instead of 3"
 
 
+def test_the_content_of_a_name_a_path_and_nothing(tmp_path):
+    (tmp_path / "own").write_bytes(b"one")
+    assert content_of(tmp_path / "own") == content_of(str(tmp_path / "own")) == hashlib.sha256(b"one").hexdigest()
+    assert content_of("gender-v1") == "missing"
+    put("gender-v1", b"one")
+    assert content_of("gender-v1") == content_of(tmp_path / "own")
+    assert content_of("../elsewhere") == "missing"
+
+
 def test_a_result_of_another_converter_has_to_be_made_again(monkeypatch):
     put("gender-v1")
     monkeypatch.setitem(CATALOGUE, "gender-v1", dataclasses.replace(CATALOGUE["gender-v1"], revision=2))
@@ -96,7 +106,7 @@ def test_every_record_is_well_formed(weight):
     assert weight.registry in {"pypi", "npm"}
     assert weight.members
     assert all(len(sha) == 64 and not path.startswith("/") for path, sha in weight.members.items())
-    assert weight.converter.count(":") == 1
+    assert callable(weight.load_converter())
     assert weight.version in weight.archive
     assert weight.licence
     assert weight.caution or weight.terms == "open"

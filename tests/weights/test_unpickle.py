@@ -10,6 +10,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -232,6 +233,44 @@ BOMBS = {
 def test_memory_bombs_are_refused(kind):
     with pytest.raises(UnsafeFileError):
         load(BOMBS[kind], records=["a.b"])
+
+
+DEEP = b")" + b"\x85" * 200_000  # from about 150,000 on, hashing one overflows a stack of 8 MB
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        name("_codecs", "encode") + b"(S'a'\n" + DEEP + b"tR.",
+        name("builtins", "bytes") + b"(S'a'\n" + DEEP + b"tR.",
+        name("numpy", "dtype") + b"(" + DEEP + b"tR.",
+        name("numpy", "dtype") + b"(S'f4'\ntR(I3\n" + DEEP + b"NNNtb.",
+        name("numpy.core.multiarray", "_reconstruct") + b"(" + DEEP + b"NNtR.",
+        name("builtins", "set") + b"((" + DEEP + b"lttR.",
+        name("torch", "Size") + b"(" + DEEP + b"tR.",
+        b"}" + DEEP + b"b.",
+        DEEP + DEEP + b"R.",
+        DEEP + b"\x93.",
+        DEEP + DEEP + b"\x93.",
+        b"}" + DEEP + b"Ns.",
+        b"\x8f(" + DEEP + b"\x90.",
+    ],
+)
+def test_a_deep_tuple_is_refused_wherever_it_stands(made):
+    """Hashing or printing one without care ends the whole process, not only the reading."""
+    with pytest.raises(UnsafeFileError):
+        load(made)
+
+
+def test_refusing_a_bomb_costs_little_memory():
+    tracemalloc.start()
+    try:
+        for bomb in BOMBS.values():
+            with pytest.raises(UnsafeFileError):
+                load(bomb, records=["a.b"])
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_huge_memo_index_costs_nothing():

@@ -16,6 +16,7 @@ from likewise.analyse.slopes import slopes
 from likewise.cli.asking import bills, rater_options, services_of, sweep_album
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
+from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.match import match
 from likewise.design.trials import trials
@@ -74,6 +75,7 @@ class Job:
         """Do the work chunk by chunk, shown and resumable."""
         with self.voice.task(name, len(items)) as progress:
             folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
+            tune(self.plan.engine)
             yield from self.plan.engine.map(work, items, folder=folder, progress=progress)
 
     def used(self, occupant: Any) -> Any:

@@ -24,6 +24,7 @@ from likewise.cli.plan import Plan
 from likewise.images import digest
 from likewise.make.read import listing_digest
 from likewise.store import Folder
+from likewise.weights import content_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,12 @@ def _files(folder: Folder, *paths: str) -> dict[str, str]:
 
 def _raters(plan: Plan) -> dict[str, Any]:
     return {"rater": [asdict(rater) for rater in plan.rater]}
+
+
+def _weights(*given: dict[str, Any]) -> dict[str, str]:
+    """Fingerprint the weights that options name: a name can stand for another file tomorrow."""
+    named = [options["weights"] for options in given if isinstance(options.get("weights"), str)]
+    return {f"weights {name}": content_of(name) for name in named}
 
 
 def _vary(plan: Plan) -> dict[str, Any]:
@@ -94,6 +101,7 @@ COUNTERFACTUAL = Stage(
     needs=(FACES,),
     options=lambda plan: asdict(plan.counterfactual) if plan.counterfactual else {},
     make=making.sweeping,
+    outside=lambda folder, plan: _weights(plan.counterfactual.options) if plan.counterfactual else {},
     seeded=True,
 )
 RATE = Stage(
@@ -102,7 +110,10 @@ RATE = Stage(
     needs=(FACES, TRIALS),
     options=_raters,
     make=making.rating,
-    outside=lambda folder, plan: _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater)),
+    outside=lambda folder, plan: (
+        _weights(*(rater.options for rater in plan.rater))
+        | _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater))
+    ),
 )
 ASK = Stage(
     name="ask",

@@ -21,8 +21,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from likewise.images import save
-from likewise.models.mobilestylegan import MobileStyleGAN
-from likewise.models.train_exits import untrained
+from likewise.models.mobilestylegan import Exit, MobileStyleGAN
 from likewise.plugins import Array, Pictures, to_pictures
 from likewise.tables.files import write_frame
 
@@ -77,14 +76,16 @@ def drawn(generator: MobileStyleGAN, w: Array, size: int) -> Pictures:
 
     Three times as fast as the whole way to 1024 px; at 64 px the difference is not seen (tests hold it to 30 dB).
     """
-    leave = untrained(generator.network, 256).requires_grad_(False)
-    pictures = []
+    network, pictures = generator.network, []
+    leave, read = Exit(256, network), network.to_img
     with torch.inference_mode():
         for row in torch.from_numpy(w).to(generator.device):
-            rows = row.expand(1, generator.rows, -1)
-            image = leave(generator.network.features(rows, leave.layers_below), rows, generator.network)
-            pictures.append(F.adaptive_avg_pool2d(image, size).clamp(-1, 1).cpu().numpy())
-    return to_pictures(np.concatenate(pictures))
+            *_, (x, style) = leave.stages(row.expand(1, generator.rows, -1), network)  # x [1, c, 128, 128]
+            low = torch.einsum("oc,c,chw->ohw", read.weight[:3], style[0], x[0]) + read.bias[:3, None, None]
+            pictures.append(
+                F.adaptive_avg_pool2d(low / 2, size).clamp(-1, 1).cpu().numpy()
+            )  # a low band is twice the mean
+    return to_pictures(np.stack(pictures))
 
 
 def write_faces(

@@ -10,6 +10,8 @@ convolutions of layer l (8 * 2^l px, l = 0..6); row 22 styles the wavelet coeffi
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -17,7 +19,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from likewise.models.device import device as find_device
-from likewise.models.generator import TorchGenerator
+from likewise.models.generator import TorchGenerator, checked_truncation
 from likewise.models.state import fill, located, read_state
 from likewise.plugins import Array
 
@@ -28,6 +30,7 @@ LAYERS = len(CHANNELS) - 1
 ROWS = 2 + 3 * LAYERS
 RESOLUTION = 8 * 2**LAYERS
 EXITS = (64, 128, 256)
+EXITS_FILE = Path(__file__).parent / "exits" / "mobilestylegan.safetensors"
 
 
 class Mapping(nn.Sequential):
@@ -117,31 +120,20 @@ class Layer(nn.Module):
         return self.conv2(self.conv1(x, w[:, 1]), w[:, 2])  # type: ignore[no-any-return]
 
 
-class Coefficients(nn.Module):
+class ToImage(nn.Module):
     """Reads the wavelet coefficients of the image from the features, and undoes the wavelet."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.style = nn.Linear(DIM, CHANNELS[-1])
         self.weight = nn.Parameter(torch.empty(12, CHANNELS[-1]))
         self.bias = nn.Parameter(torch.empty(12))
 
-    def forward(self, x: Tensor, style: Tensor) -> Tensor:
-        """Return the image ``[n, 3, 2h, 2w]``."""
-        weight = self.weight * style[:, None]
-        x = torch.baddbmm(self.bias[None, :, None], weight, x.flatten(2)).view(len(x), 12, *x.shape[2:])
-        return haar(x)
-
-
-class ToImage(Coefficients):
-    """The same with a style of its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.style = nn.Linear(DIM, CHANNELS[-1])
-
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
         """Return the image ``[n, 3, 2h, 2w]``."""
-        return super().forward(x, self.style(w))
+        weight = self.weight * self.style(w)[:, None]
+        x = torch.baddbmm(self.bias[None, :, None], weight, x.flatten(2)).view(len(x), 12, *x.shape[2:])
+        return haar(x)
 
 
 class Network(nn.Module):
@@ -171,54 +163,88 @@ class Network(nn.Module):
 
 
 class TailLayer(nn.Module):
-    """A layer that stays where it is: it reads the four bands as they come instead of going up a size."""
+    """A layer that stays where it is: it reads the low bands, which are twice the mean, instead of going up a size.
 
-    def __init__(self, number: int, grid: int) -> None:
+    A pixel here stands for ``finer`` x ``finer`` pixels of the real layer, whose weights are taken over accordingly.
+    """
+
+    def __init__(self, layer: Layer, finer: int) -> None:
         super().__init__()
-        below, here = CHANNELS[number], CHANNELS[number + 1]
-        self.conv1 = Unstyled(below, here, grid)
-        self.conv2 = Unstyled(here, here, grid)
+        self.conv1, self.conv2 = (_coarse(conv, finer) for conv in (layer.conv1, layer.conv2))
 
     def forward(self, x: Tensor, w: Tensor, layer: Layer) -> Tensor:
         """Return features of the same size, with the styles of the real layer."""
-        low = layer.conv1.style(w[:, 1])
-        bands = torch.cat([low, low.repeat_interleave(3, dim=1)], dim=1)  # every band of a channel has its style
-        x = self.conv1(x, layer.up(w[:, 0]) * bands)
+        style = layer.conv1.style(w[:, 1])
+        x = self.conv1(x[:, : style.shape[1]], layer.up(w[:, 0])[:, : style.shape[1]] * style / 2)
         return self.conv2(x, layer.conv2.style(w[:, 2]))  # type: ignore[no-any-return]
 
 
-class Exit(nn.Module):
-    """A cheap way out at ``size`` px: the layers above run on at half that size, with weights that were distilled.
+def _coarse(real: StyledConv, finer: int) -> Unstyled:
+    """Take a convolution to a coarser grid: a step of one fine pixel is 1/finer of a coarse one, so arms shrink."""
+    made = Unstyled(len(real.depthwise), len(real.bias), real.noise.shape[1] // finer).requires_grad_(False)
+    arm = torch.tensor([[1 / finer, 1 - 1 / finer, 0], [0, 1, 0], [0, 1 - 1 / finer, 1 / finer]])
+    made.depthwise.copy_(arm.T @ real.depthwise @ arm)
+    made.pointwise.copy_(real.pointwise)
+    made.noise.copy_(F.avg_pool2d(real.noise, finer))
+    made.bias.copy_(real.bias)
+    return made
 
-    All styles still act, so a preview follows every row of the latent; only the last wavelet goes up a size.
+
+class Reading(nn.Module):
+    """How an exit reads the image from its features: fitted by least squares, see ``train_exits``."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(12, channels))
+        self.bias = nn.Parameter(torch.zeros(12))
+
+
+class Exit(nn.Module):
+    """A cheap way out at ``size`` px: the layers above run on at half that size, on the low bands only.
+
+    All styles still act, so a preview follows every row of the latent. The image's wavelet coefficients are read from
+    the features after every layer from here on: the first have the detail, the last the colours.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, network: Network) -> None:
         super().__init__()
-        self.layers_below = (size // 8).bit_length() - 1
-        self.tail = nn.ModuleList(TailLayer(number, size // 2) for number in range(self.layers_below, LAYERS))
-        self.to_img = Coefficients()
+        self.below = (size // 8).bit_length() - 1
+        layers: list[Layer] = list(network.layers[self.below :])  # type: ignore[arg-type]
+        self.tail = nn.ModuleList(TailLayer(layer, 2**number) for number, layer in enumerate(layers, start=1))
+        self.reading = Reading(sum(CHANNELS[self.below :]))
 
-    def forward(self, x: Tensor, w: Tensor, network: Network) -> Tensor:
-        """Return the image ``[n, 3, size, size]`` from the features at half the size."""
-        for number, layer in enumerate(self.tail, start=self.layers_below):
-            x = layer(x, w[:, 1 + 3 * number : 4 + 3 * number], network.layers[number])
-        return self.to_img(x, network.to_img.style(w[:, ROWS - 1]))  # type: ignore[no-any-return]
+    def stages(self, w: Tensor, network: Network) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the features after each layer, and the style with which the next step reads them."""
+        x = network.features(w, self.below)
+        for number, tail in enumerate(self.tail, start=self.below):
+            layer: Layer = network.layers[number]  # type: ignore[assignment]
+            yield x, layer.up(w[:, 1 + 3 * number])
+            x = tail(x, w[:, 1 + 3 * number : 4 + 3 * number], layer)
+        yield x, network.to_img.style(w[:, ROWS - 1])
+
+    def forward(self, w: Tensor, network: Network) -> Tensor:
+        """Draw ``[n, 3, size, size]`` from ``w [n, 23, 512]``."""
+        read = iter(torch.split(self.reading.weight, list(CHANNELS[self.below :]), dim=1))
+        parts = [torch.bmm(next(read) * style[:, None], x.flatten(2)) for x, style in self.stages(w, network)]
+        grid = 4 * 2**self.below
+        return haar((torch.stack(parts).sum(dim=0) + self.reading.bias[:, None]).view(-1, 12, grid, grid))
 
 
 class MobileStyleGAN(TorchGenerator):
-    """The embedded generator of the slot."""
+    """The embedded generator of the slot. Its exits at 64, 128 and 256 px are previews: cheap, close, not exact."""
 
-    rows, dim, resolution = ROWS, DIM, RESOLUTION
-    sizes = (RESOLUTION,)
+    rows, dim, z_dim, resolution = ROWS, DIM, DIM, RESOLUTION
 
-    def __init__(self, weights: str = "mobilestylegan-ffhq", device: str = "cpu") -> None:
+    def __init__(self, weights: str = "mobilestylegan-ffhq", truncation: float = 1.0, device: str = "cpu") -> None:
         path, self.licence = located(weights)
-        self.name = f"mobilestylegan:{Path(weights).name}"
+        self.name, self.truncation = f"mobilestylegan:{Path(weights).name}", checked_truncation(truncation)
         self.device = find_device(device)
         self.network = Network()
         fill(self.network, read_state(path, "mobilestylegan")[0], path.name)
-        self.network.to(self.device).requires_grad_(False)
+        self.exits = shipped_exits(self.network)
+        self.sizes = (*self.exits, RESOLUTION)
+        for part in (self.network, *self.exits.values()):
+            part.to(self.device).requires_grad_(False)
 
     def mean_w(self) -> Array:
         """The mean latent, ``[dim]``: of 10,000 samples, taken when the weights were converted."""
@@ -229,4 +255,24 @@ class MobileStyleGAN(TorchGenerator):
         return self.network.mapping(z)  # type: ignore[no-any-return]
 
     def _draw(self, w: Tensor, size: int) -> Tensor:
-        return self.network(w)  # type: ignore[no-any-return]
+        if size == RESOLUTION:
+            return self.network(w)  # type: ignore[no-any-return]
+        return self.exits[size](w, self.network)  # type: ignore[no-any-return]
+
+
+def fingerprint(network: Network) -> str:
+    """Tell which weights a network holds, so that exits are used only with those they were distilled from."""
+    return hashlib.sha256(network.input.detach().cpu().half().numpy().tobytes()).hexdigest()
+
+
+def shipped_exits(network: Network) -> dict[int, Exit]:
+    """Return the exits that come with likewise, smallest first; none if they were distilled from other weights."""
+    if not EXITS_FILE.is_file():  # only while they are being made
+        return {}
+    tensors, metadata = read_state(EXITS_FILE, "mobilestylegan-exits")
+    if metadata.get("of") != fingerprint(network):
+        return {}
+    made = {size: Exit(size, network) for size in EXITS}
+    readings = nn.ModuleDict({str(size): leave.reading for size, leave in made.items()})
+    fill(readings, tensors, EXITS_FILE.name)
+    return made

@@ -8,6 +8,7 @@ Simonyan, Zisserman 2014, arXiv:1409.1556 (VGG16). Krizhevsky 2014, arXiv:1404.5
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,7 +152,7 @@ class Lpips(_Features):
             for seen, head in zip(self.network(_affine(x, _SHIFT, _SCALE)), self.network.heads, strict=True)  # type: ignore[arg-type]
         ]
         flat = torch.cat([part.flatten(1) for part in parts], dim=1)
-        return flat * flat.shape[1] ** 0.5  # the mean over all features undoes this: distance = sum of squares
+        return flat * math.sqrt(flat.shape[1])  # the mean over all features undoes this: distance = sum of squares
 
     def _between(self, a: Tensor, b: Tensor) -> Tensor:
         return (a - b).square().mean(dim=1)

@@ -1,16 +1,15 @@
-"""Distils the low-resolution exits of MobileStyleGAN: ``python -m likewise.models.train_exits TARGET``.
+"""Fits the low-resolution exits of MobileStyleGAN: ``python -m likewise.models.train_exits TARGET``.
 
-A teacher draws latents at 1024 px; each exit learns to draw the same latents as the teacher's image looks when it is
-averaged down. Latents are those that projection meets: from W, nearer to the mean and farther, and from W+, where rows
-come from different faces. Everything follows from the seeds; one thread, about half an hour of a CPU.
+A teacher draws latents at 1024 px; each exit learns to read, from the features that it has, what the teacher's image
+looks like averaged down. That reading is linear, so least squares solves it, and all follows from the seeds.
+
+Latents are those that projection meets: from W, nearer to the mean and farther, and from W+, where rows come from
+different faces. One thread, a few minutes of a CPU.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,33 +18,10 @@ import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import save_file
 from torch import Tensor
 
-from likewise.models.mobilestylegan import (
-    EXITS,
-    LAYERS,
-    ROWS,
-    Exit,
-    Layer,
-    MobileStyleGAN,
-    Network,
-    TailLayer,
-    Unstyled,
-)
+from likewise.models.mobilestylegan import EXITS, ROWS, Exit, MobileStyleGAN, Network, fingerprint
 
-METADATA = {"network": "mobilestylegan-exits", "form": "1"}
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """How one exit is trained."""
-
-    steps: int
-    batch: int = 4
-    rate: float = 2e-3
-    seed: int = 0
-
-
-LESSONS = {64: Lesson(700), 128: Lesson(450), 256: Lesson(120)}
-"""The small exits are cheap to train and have the most to learn."""
+RIDGE = 1e-5
+"""Of the features' own power: keeps directions that the sample hardly shows from being read."""
 
 
 def latents(generator: MobileStyleGAN, n: int, seed: int) -> Tensor:
@@ -60,102 +36,69 @@ def latents(generator: MobileStyleGAN, n: int, seed: int) -> Tensor:
     return torch.from_numpy(mean + reach * (rows - mean))
 
 
-def shown(generator: MobileStyleGAN, w: Tensor, size: int) -> Tensor:
-    """Draw at full resolution and average down, half precision to spare memory."""
+def shown(network: Network, w: Tensor, size: int) -> Tensor:
+    """Draw at full resolution and average down; half precision spares memory and is finer than a byte."""
     with torch.inference_mode():
-        images = [F.adaptive_avg_pool2d(generator.draw(w[i : i + 1]), size).half() for i in range(len(w))]
-    return torch.cat(images)
+        return torch.cat([F.adaptive_avg_pool2d(network(row), size).half() for row in w[:, None]])
 
 
-def untrained(network: Network, size: int) -> Exit:
-    """Begin with the real weights: low bands as they are (averaged over the pixels they stand for), no detail."""
-    leave = Exit(size).requires_grad_(False)
-    for number in range(leave.layers_below, LAYERS):
-        tail: TailLayer = leave.tail[number - leave.layers_below]  # type: ignore[assignment]
-        layer: Layer = network.layers[number]  # type: ignore[assignment]
-        finer = 2 ** (number - leave.layers_below + 1)  # pixels of this layer along one of the exit's grid
-        for own, real, bands in ((tail.conv1, layer.conv1, 4), (tail.conv2, layer.conv2, 1)):
-            _begin(own, real, finer, bands)
-    leave.to_img.weight.copy_(network.to_img.weight)
-    leave.to_img.weight[3:] = 0
-    leave.to_img.bias.copy_(network.to_img.bias)
-    return leave.requires_grad_(True)
+def bands(image: Tensor) -> Tensor:
+    """Take an image ``[n, 3, 2h, 2w]`` apart into the coefficients ``[n, 12, h, w]`` that ``haar`` puts together."""
+    a, b, c, d = (image[..., i::2, j::2] for i in (0, 1) for j in (0, 1))
+    high = torch.stack([a + b - c - d, a - b + c - d, a - b - c + d], dim=2).flatten(1, 2)
+    return torch.cat([a + b + c + d, high], dim=1) / 2
 
 
-def _begin(own: Unstyled, real: Unstyled, finer: int, bands: int) -> None:
-    channels = len(real.depthwise)
-    own.depthwise.zero_()
-    own.depthwise[:, :, 1, 1] = 1
-    own.depthwise[:channels] = _coarse(real.depthwise, finer)
-    own.pointwise.zero_()
-    own.pointwise[:, :channels] = real.pointwise / (2 if bands == 4 else 1)  # a low band is twice the mean
-    own.noise.copy_(F.avg_pool2d(real.noise, finer))
-    own.bias.copy_(real.bias)
-
-
-def _coarse(kernel: Tensor, finer: int) -> Tensor:
-    """A step of one fine pixel is a step of 1/finer coarse ones: a kernel's arms shrink towards its middle."""
-    arm = torch.eye(3)
-    arm[0, :2] = torch.tensor([1 / finer, 1 - 1 / finer])
-    arm[2, 1:] = torch.tensor([1 - 1 / finer, 1 / finer])
-    return arm.T @ kernel @ arm
-
-
-def train(network: Network, leave: Exit, w: Tensor, goals: Tensor, lesson: Lesson) -> Iterator[float]:
-    """Train one exit by mean squared error; yields the loss of each step."""
-    rng = np.random.default_rng(lesson.seed)
-    adam = torch.optim.Adam(leave.parameters(), lr=lesson.rate, betas=(0.9, 0.99))
-    for step in range(lesson.steps):
-        warm, cold = min(1.0, (step + 1) / 50), (1 + math.cos(math.pi * step / lesson.steps)) / 2
-        adam.param_groups[0]["lr"] = lesson.rate * warm * cold
-        rows = torch.from_numpy(rng.choice(len(w), lesson.batch, replace=False))
-        with torch.no_grad():
-            x = network.features(w[rows], leave.layers_below)
-        loss = F.mse_loss(leave(x, w[rows], network), goals[rows].float())
-        adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        yield loss.item()
+def fitted(network: Network, size: int, w: Tensor, goals: Tensor) -> Exit:
+    """Return the exit whose reading is the least-squares solution over all pixels of these images."""
+    leave = Exit(size, network)
+    width = leave.reading.weight.shape[1] + 1
+    gram, cross = torch.zeros(width, width, dtype=torch.float64), torch.zeros(width, 12, dtype=torch.float64)
+    with torch.inference_mode():
+        for row, goal in zip(w[:, None], goals, strict=True):
+            seen = torch.cat([(x[0] * style[0, :, None, None]).flatten(1) for x, style in leave.stages(row, network)])
+            seen = torch.cat([seen, torch.ones(1, seen.shape[1])])  # [width, pixels]
+            gram += seen @ seen.T
+            cross += seen @ bands(goal[None].float())[0].flatten(1).T
+        solved = torch.linalg.solve(gram + RIDGE * gram.diagonal().diag(), cross).T.float()  # [12, width]
+    with torch.no_grad():
+        leave.reading.weight.copy_(solved[:, :-1])
+        leave.reading.bias.copy_(solved[:, -1])
+    return leave
 
 
 def psnr(network: Network, leave: Exit, w: Tensor, goals: Tensor) -> float:
     """Return the mean over images of the peak signal-to-noise ratio in dB; the peak is 2, from -1 to 1."""
     with torch.inference_mode():
-        errors = [
-            F.mse_loss(
-                leave(network.features(row[None], leave.layers_below), row[None], network).clamp(-1, 1),
-                goal[None].float().clamp(-1, 1),
-            )
-            for row, goal in zip(w, goals, strict=True)
-        ]
-    return float(np.mean([10 * math.log10(4 / error.item()) for error in errors]))
+        drawn = torch.cat([leave(row, network) for row in w[:, None]]).clamp(-1, 1)
+        errors = (drawn - goals.float().clamp(-1, 1)).square().mean(dim=(1, 2, 3))
+    return float((10 * torch.log10(4 / errors)).mean())
+
+
+def fit_all(network: Network, target: Path, seen: tuple[Tensor, Tensor], new: tuple[Tensor, Tensor]) -> None:
+    """Fit every exit on latents and images that are seen, judge it on new ones, and write the readings to a file."""
+    tensors: dict[str, Tensor] = {}
+    for size in EXITS:
+        goals, unseen = (F.adaptive_avg_pool2d(images.float(), size) for images in (seen[1], new[1]))
+        leave = fitted(network, size, seen[0], goals)
+        print(f"{size} px: {psnr(network, leave, new[0], unseen):.2f} dB on latents not seen", flush=True)  # noqa: T201
+        tensors |= {f"{size}.{name}": value.contiguous() for name, value in leave.reading.state_dict().items()}
+    save_file(tensors, target, {"network": "mobilestylegan-exits", "form": "1", "of": fingerprint(network)})
 
 
 def main(target: Path, *, weights: str, images: int) -> None:
-    """Train all exits and write them, in half precision, to one file."""
+    """Draw what is to be learned, and learn it."""
     torch.set_num_threads(1)
     generator = MobileStyleGAN(weights)
-    network = generator.network
-    w, fresh = latents(generator, images, seed=1), latents(generator, 32, seed=2)
-    goals, unseen = shown(generator, w, max(EXITS)), shown(generator, fresh, max(EXITS))
-    tensors: dict[str, Tensor] = {}
-    for size in EXITS:
-        leave = untrained(network, size)
-        small, small_unseen = (F.adaptive_avg_pool2d(goal.float(), size).half() for goal in (goals, unseen))
-        before = psnr(network, leave, fresh, small_unseen)
-        for step, loss in enumerate(train(network, leave, w, small, LESSONS[size])):
-            if step % 100 == 0:
-                print(f"{size} px, step {step}: mean squared error {loss:.5f}", flush=True)  # noqa: T201
-        after = psnr(network, leave, fresh, small_unseen)
-        print(f"{size} px: {before:.2f} dB before, {after:.2f} dB after, on latents not seen", flush=True)  # noqa: T201
-        tensors |= {f"{size}.{name}": value.detach().half() for name, value in leave.state_dict().items()}
-        save_file(tensors, target, METADATA)
+    seen, new = latents(generator, images, seed=1), latents(generator, 16, seed=2)
+    goals, unseen = (shown(generator.network, w, max(EXITS)) for w in (seen, new))
+    fit_all(generator.network, target, (seen, goals), (new, unseen))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", type=Path)
     parser.add_argument("--weights", default="mobilestylegan-ffhq")
-    parser.add_argument("--images", type=int, default=256)
+    parser.add_argument("--images", type=int, default=80)
     given = parser.parse_args()
     main(given.target, weights=given.weights, images=given.images)

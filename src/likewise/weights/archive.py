@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -23,7 +24,10 @@ from likewise.tables.files import explained
 _CHUNK = 1 << 20
 _GROWTH = 40  # weights hardly compress; deflate reaches a thousandfold on nothing but zeros
 _SLACK = 64 << 20
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
+_BROKEN = (
+    zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, struct.error, EOFError,
+    ValueError, OverflowError, IndexError, NotImplementedError, RuntimeError,  # the last two: encrypted, oddly packed
+)  # fmt: skip
 
 
 def extract(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str, Path]:
@@ -48,7 +52,7 @@ def extract(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str
 def _told(archive: Path) -> Iterator[None]:
     try:
         yield
-    except (*_BROKEN, NotImplementedError, RuntimeError) as error:  # the last two: encrypted, or an odd compression
+    except _BROKEN as error:
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         fix = "It is damaged or cut off; get it again."
         raise ArchiveError(f"{archive.name} is a whole archive", got=reason, fix=fix) from error

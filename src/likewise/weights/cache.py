@@ -50,7 +50,10 @@ class Entry:
 def home() -> Path:
     """Say where likewise keeps what it fetched: LIKEWISE_HOME, or the platform's folder for caches."""
     given = os.environ.get("LIKEWISE_HOME")
-    return Path(given).expanduser().absolute() if given else user_cache_path("likewise", appauthor=False)
+    folder = Path(given).expanduser().absolute() if given else user_cache_path("likewise", appauthor=False)
+    if folder.exists() and not folder.is_dir():
+        raise WeightsError("LIKEWISE_HOME names a folder", got=str(folder), fix="Name another, or remove that file.")
+    return folder
 
 
 def folder_of(name: str) -> Path:
@@ -102,6 +105,17 @@ def where(name_or_path: str | Path) -> Path:
     if not held.current:
         raise WeightsError("a weight was converted by this version of likewise", got=f"an older {name!r}", fix=fix)
     return held.path
+
+
+def content_of(name_or_path: str | Path) -> str:
+    """Return the sha256 of the file that a name or a path stands for; ``missing`` when there is none.
+
+    A stage depends on it: a name can stand for another file tomorrow.
+    """
+    if Path(name_or_path).is_file():
+        return digest(Path(name_or_path))
+    held = entry(str(name_or_path)) if Path(name_or_path).name == str(name_or_path) else None
+    return held.sha256 if held else "missing"
 
 
 def _allowance(weight: Weight) -> str:

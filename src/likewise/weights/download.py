@@ -14,13 +14,15 @@ from likewise.weights.index import Link
 from likewise.weights.net import Net, plain
 from likewise.weights.voice import Counter, Voice
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # a connection that breaks loses at most this much
 _MOST = 8 << 30  # bytes; no package index takes larger files
 
 
 def download(link: Link, target: Path, net: Net, voice: Voice) -> None:
     """Write the archive to ``target``; what a broken try left in ``target`` is continued if it can be checked."""
     if link.local is not None:
+        if not link.local.is_file():
+            raise WeightsError(f"there is a file at {link.local}, as its index says", got="none")
         with explained(target):
             shutil.copyfile(link.local, target)
         _check(link, target)
@@ -28,11 +30,25 @@ def download(link: Link, target: Path, net: Net, voice: Voice) -> None:
     resumed = bool(link.sha256) and target.is_file() and target.stat().st_size > 0
     if not resumed:
         target.unlink(missing_ok=True)
-    _stream(link, target, net, voice)
+    _stream_on(link, target, net, voice)
     if resumed and digest(target) != link.sha256:  # what was there was not the beginning of this file
         target.unlink()
-        _stream(link, target, net, voice)
+        _stream_on(link, target, net, voice)
     _check(link, target)
+
+
+def _stream_on(link: Link, target: Path, net: Net, voice: Voice) -> None:
+    """Stream, and go on after a broken connection as often as pip would try again, while something arrives."""
+    for left in range(net.retries, -1, -1):
+        before = target.stat().st_size if target.is_file() else 0
+        try:
+            return _stream(link, target, net, voice)
+        except OfflineError:
+            after = target.stat().st_size if target.is_file() else 0
+            if not (left and link.sha256 and after > before):
+                raise
+            voice.say(f"{target.name}: the connection broke, going on from {after / 1e6:.1f} MB")
+    return None
 
 
 def _stream(link: Link, target: Path, net: Net, voice: Voice) -> None:

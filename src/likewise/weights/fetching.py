@@ -9,7 +9,7 @@ from likewise.errors import ArchiveError, ChecksumError, WeightsError, nearest, 
 from likewise.weights.archive import extract
 from likewise.weights.cache import Entry, entry, home, keep, locked, scratch
 from likewise.weights.catalogue import CATALOGUE
-from likewise.weights.record import Weight
+from likewise.weights.record import Converter, Weight
 from likewise.weights.terms import require
 from likewise.weights.voice import Silent, Voice
 
@@ -27,6 +27,8 @@ def fetch(
     """
     weights, voice = _known(names), progress or Silent()
     require(weights, allow)
+    if source:
+        _check_source(source, weights)
     made: dict[str, Entry] = {}
     for archive in dict.fromkeys(weight.archive for weight in weights):  # an archive with two weights comes over once
         together = [weight for weight in weights if weight.archive == archive]
@@ -50,12 +52,12 @@ def _fetch_archive(weights: list[Weight], voice: Voice, source: Path | None) -> 
     for name in made:
         voice.say(f"{name}: is there already")
     missing = [weight for weight in weights if weight.name not in made]
+    converters = {weight.name: weight.load_converter() for weight in missing}
     if missing:
         with scratch(missing[0].archive) as folder:
             archive = source or _bring(missing[0], folder, voice)
-            _check_kind(archive, missing[0])
             for weight in missing:
-                made[weight.name] = _convert(weight, archive, folder, voice)
+                made[weight.name] = _convert(weight, converters[weight.name], archive, folder, voice)
             _forget(missing[0])
     return made
 
@@ -93,12 +95,16 @@ def _forget(weight: Weight) -> None:
     _part(weight).unlink(missing_ok=True)
 
 
-def _check_kind(archive: Path, weight: Weight) -> None:
-    if not archive.is_file():
-        raise WeightsError(f"there is an archive at {archive}", got="none", fix=f"It is called {weight.archive}.")
+def _check_source(source: Path, weights: list[Weight]) -> None:
+    archives = sorted({weight.archive for weight in weights})
+    if len(archives) > 1:
+        fix = "Give them one after the other."
+        raise WeightsError("weights from a file lie in one archive", got=some(archives), fix=fix)
+    if not source.is_file():
+        raise WeightsError(f"there is an archive at {source}", got="none", fix=f"It is called {archives[0]}.")
 
 
-def _convert(weight: Weight, archive: Path, folder: Path, voice: Voice) -> Entry:
+def _convert(weight: Weight, converter: Converter, archive: Path, folder: Path, voice: Voice) -> Entry:
     members = folder / weight.name
     members.mkdir()
     try:
@@ -107,7 +113,7 @@ def _convert(weight: Weight, archive: Path, folder: Path, voice: Voice) -> Entry
         _forget(weight)  # a bad download is not gone on with
         raise
     made = members / f"made-{weight.form}"
-    weight.convert(taken, made)
+    converter(taken, made)
     held = keep(weight, made)
-    voice.say(f"{weight.name}: {held.size / 1e6:.1f} MB, {weight.notice}")
+    voice.say(f"{weight.name}: {held.size / 1e6:.1f} MB")
     return held

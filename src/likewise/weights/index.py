@@ -35,13 +35,13 @@ class Link:
 
 
 def find(package: str, archive: str, settings: PipSettings, net: Net) -> Link:
-    """Return the first place that has the archive; an index that cannot be reached only counts when none has it."""
-    away: list[OfflineError] = []
+    """Return the first place that has the archive; an index that cannot be read only counts when none has it."""
+    away: list[WeightsError] = []
     seen: list[str] = []
     for page in _pages(package, settings):
         try:
             links = _read(page, package, net)
-        except OfflineError as error:
+        except WeightsError as error:
             away.append(error)
             continue
         if archive in links:

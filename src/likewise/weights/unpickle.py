@@ -40,7 +40,7 @@ def load(
     builders: Builders | None = None,
     size: int = 0,
 ) -> Any:
-    """Read one pickle; names in ``records`` (``module.qualname``, or ``module.*``) may become records.
+    """Read one pickle; names in ``records`` (``module.qualname``, ``module.*``, or ``*``) may become records.
 
     ``size`` is that of the whole file where the pickle is only a part of it: what it may grow to goes by that.
     """
@@ -73,7 +73,7 @@ def load_next(
 
 def _names(name: str, allowed: Collection[str]) -> bool:
     parts = name.split(".")
-    return name in allowed or any(".".join(parts[:n]) + ".*" in allowed for n in range(1, len(parts)))
+    return name in allowed or "*" in allowed or any(".".join(parts[:n]) + ".*" in allowed for n in range(1, len(parts)))
 
 
 class _Mark:
@@ -97,7 +97,7 @@ class _Machine:
                     break
                 self._step(opcode.name, argument)
             return self._one()
-        except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             reason = f"{type(error).__name__}: {error}"[:200]
             raise UnsafeFileError("a pickle is whole and well-formed", got=reason, fix="Get the file again.") from error
 

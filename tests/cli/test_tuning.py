@@ -1,0 +1,62 @@
+"""The allocator keeps what is freed, workers share the cores, and what the user set stays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from likewise.cli.tuning import _VARIABLES, tune
+from likewise.engine import Engine
+
+FAULTS = """
+import resource, sys
+import numpy as np
+from likewise.cli.tuning import keep_freed_memory
+if sys.argv[1] == "kept":
+    assert keep_freed_memory()
+np.ones(2**24)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    np.ones(2**24)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch):
+    for name in (*_VARIABLES, "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "")  # so that it is put back afterwards, also if it was not there
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's switch")
+def test_freed_memory_is_kept():
+    faults = {}
+    for how in ("plain", "kept"):
+        shown = subprocess.run([sys.executable, "-c", FAULTS, how], capture_output=True, text=True, check=True)
+        faults[how] = int(shown.stdout)
+    assert faults["kept"] < faults["plain"] / 5  # pages of 128 MB, asked for ten times or not at all
+
+
+def test_workers_share_the_cores():
+    assert tune(Engine(kind="processes", workers=3))["OMP_NUM_THREADS"] == "2"
+    assert os.environ["MALLOC_TRIM_THRESHOLD_"] == _VARIABLES["MALLOC_TRIM_THRESHOLD_"]
+
+
+def test_more_workers_than_cores_have_one_thread_each():
+    assert tune(Engine(kind="processes", workers=20))["OMP_NUM_THREADS"] == "1"
+
+
+def test_one_process_has_all_threads():
+    assert set(tune(Engine())) == set(_VARIABLES)
+
+
+def test_what_the_user_set_stays(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "1")
+    assert tune(Engine(kind="processes", workers=2)) == {}
+    assert (os.environ["OMP_NUM_THREADS"], os.environ["MALLOC_MMAP_THRESHOLD_"]) == ("5", "1")
