@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from PIL import Image
 
 from likewise.cli.main import main
 from likewise.images import decode
+from likewise.models.fader import Fader, FaderShape, save_fader
 from likewise.models.fader_editor import SHIPPED
 
 
@@ -107,3 +110,22 @@ def test_a_picture_is_not_drawn_by_half(faces, capsys):
     code, _, err = run(capsys, "fader", "show", faces / "out" / "fader.safetensors", "--out", faces / "grid.png")
     assert code == 2
     assert "--images and --out go together" in err
+
+
+def test_a_fader_edits_the_faces_of_an_audit(audit, capsys):
+    torch.manual_seed(0)
+    net = Fader(FaderShape(attributes=("perceived_gender", "smiling"), size=32, width=4))
+    save_fader(audit / "own.safetensors", net, {})
+    text = (audit / "audit.toml").read_text()
+    options = f'editor = "fader"\noptions = {{ weights = "{audit}/own.safetensors" }}\nmost = 3'
+    (audit / "audit.toml").write_text(text.replace('editor = "world"', options))
+    assert run(capsys, "read", audit, "--quiet")[0] == 0
+    code, _, err = run(capsys, "counterfactual", audit, "--quiet")
+    assert code == 0, err
+    sidecar = json.loads((audit / "counterfactuals.json").read_text())
+    assert sidecar["licences"] == {"fader:own": "not stated: a file of the user's own"}
+    assert len(list((audit / "counterfactuals" / "images").iterdir())) == 3 * 5
+    torch.manual_seed(1)
+    save_fader(audit / "own.safetensors", Fader(net.shape), {})  # other weights under the same name
+    _, out, _ = run(capsys, "counterfactual", audit, "--dry-run")
+    assert "options or inputs changed" in out
