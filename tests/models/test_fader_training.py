@@ -149,6 +149,12 @@ def test_lessons_are_read_from_a_folder_and_a_table(folder):
     assert read.attributes[:2].tolist() == [[1, -1, -1], [-1, 1, pytest.approx(-7 / 9)]]
 
 
+def test_the_folder_may_be_a_link(folder):
+    (folder / "images").rename(folder / "elsewhere")
+    (folder / "images").symlink_to(folder / "elsewhere")
+    assert len(lessons_of(folder, "smiling").pictures) == 10
+
+
 def test_a_third_level_is_left_out_and_counted(folder):
     read = lessons_of(folder, "expression=grin,frown")
     assert (len(read.pictures), read.left_out) == (8, 2)

@@ -87,6 +87,7 @@ class Lessons:
 
 def read_lessons(images: Path, table: Path, attributes: list[Attribute], *, size: int, image: str) -> Lessons:
     """Read a folder of images and a table; images without a value of every attribute are left out and counted."""
+    images = images.resolve()  # the folder itself may be a link
     faces = Faces.read(table, image=image, identity=image)
     values = np.stack([attribute.values(faces) for attribute in attributes], axis=1)
     files = [find(images, key) for key in faces.images]
