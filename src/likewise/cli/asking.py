@@ -7,7 +7,7 @@ from typing import Any
 from likewise.cli.plan import Plan, Rater
 from likewise.images import Album
 from likewise.make.counterfactual import file_of
-from likewise.plugins import create
+from likewise.plugins import create, occupants
 from likewise.services.purse import Bill, Purse
 from likewise.services.service import Service
 from likewise.store import Folder
@@ -26,12 +26,20 @@ def services_of(folder: Folder, plan: Plan, purse: Purse) -> dict[int, Service]:
     """Make the raters that are services, by their place in the plan; their answers are kept in the folder."""
     found = {}
     for number, rater in enumerate(plan.rater):
-        if rater.slot == "classifier":
-            occupant = create("classifier", rater.name, rater_options(folder, rater))
-            if isinstance(occupant, Service):
-                occupant.open(folder.root, purse)
-                found[number] = occupant
+        if rater.slot == "classifier" and _is_service(rater.name):
+            service: Service = create("classifier", rater.name, rater_options(folder, rater))
+            service.open(folder.root, purse)
+            found[number] = service
     return found
+
+
+def _is_service(name: str) -> bool:
+    """Look at the class alone: other classifiers may be slow to make."""
+    try:
+        factory = occupants("classifier")[name]()
+    except Exception:  # unknown or broken: whoever makes it says so
+        return False
+    return isinstance(factory, type) and issubclass(factory, Service)
 
 
 def bills(folder: Folder, plan: Plan, services: dict[int, Service]) -> list[Bill]:
