@@ -16,7 +16,7 @@ from likewise.models.fader_data import Attribute, Lessons, read_lessons
 from likewise.models.fader_training import CHECKPOINT, Training, TrainSpec, train
 from likewise.tables import Faces
 
-SPEC = TrainSpec(width=4, steps=12, batch=8, rise=6, adversary=0.1, shift=2)
+SPEC = TrainSpec(width=4, steps=12, batch=8, rise=6, adversary=0.1, shift=2, turns=2)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ from likewise.models.fader_training import TrainSpec, train
 rng = np.random.default_rng(0)
 pictures = rng.integers(0, 256, (30, 32, 32, 3), dtype=np.uint8)
 lessons = Lessons(pictures, rng.choice([-1, 1], (30, 2)).astype(np.float32), ("a", "b"))
-spec = TrainSpec(width=4, steps=10**6, batch=8, rise=6, adversary=0.1, shift=2)
+spec = TrainSpec(width=4, steps=10**6, batch=8, rise=6, adversary=0.1, shift=2, turns=2)
 train(lessons, spec, Path(sys.argv[1]), every=3)
 """
 
@@ -109,7 +109,7 @@ def test_every_picture_is_seen_once_an_epoch(lessons):
 
 
 @pytest.mark.parametrize(
-    "options", [{"steps": 0}, {"batch": 1}, {"rate": 0}, {"adversary": -1}, {"rise": 0}, {"shift": 9}]
+    "options", [{"steps": 0}, {"batch": 1}, {"rate": 0}, {"adversary": -1}, {"rise": 0}, {"shift": 9}, {"turns": 0}]
 )
 def test_what_is_no_training(options):
     with pytest.raises(SpecError):

@@ -315,6 +315,7 @@ def fader() -> None:
 @click.option("--rate", default=2e-3, show_default=True, help="Learning rate.")
 @click.option("--adversary", default=1e-2, show_default=True, help="Adversarial weight after its rise.")
 @click.option("--rise", default=5_000, show_default=True, help="Steps in which it rises from 0.")
+@click.option("--turns", default=1, show_default=True, help="Batches that the discriminator learns from a step.")
 @click.option("--mirror/--no-mirror", default=True, help="Mirror half of the faces.")
 @click.option("--shift", default=0, show_default=True, help="Move faces by up to so many pixels.")
 @click.option("--every", default=500, show_default=True, help="Steps between checkpoints, log lines and samples.")

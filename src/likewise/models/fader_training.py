@@ -47,6 +47,8 @@ class TrainSpec:
     """The adversarial weight at the end of its rise; the published 1e-4 is for trainings a hundred times as long."""
     rise: int = 5_000
     """Steps in which it rises from 0: first the network has to be able to draw."""
+    turns: int = 1
+    """Batches that the discriminator learns from a step; one that cannot keep up is fooled, not robbed."""
     mirror: bool = True
     """Whether half of the pictures are mirrored."""
     shift: int = 0
@@ -55,8 +57,10 @@ class TrainSpec:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.batch, self.rise) < 1 or not 0 < self.rate < 1 or self.adversary < 0:
-            raise SpecError("steps, batch and rise are 1 or more, rate and adversary not negative", got=str(self))
+        if min(self.steps, self.batch, self.rise, self.turns) < 1 or not 0 < self.rate < 1 or self.adversary < 0:
+            raise SpecError(
+                "steps, batch, rise and turns are 1 or more, rate and adversary not negative", got=str(self)
+            )
         if not 0 <= self.shift <= 8:
             raise SpecError("shift lies between 0 and 8 pixels", got=str(self.shift))
         if self.batch < 2:
@@ -84,6 +88,8 @@ class Training:
         self.fader.train()
         self.critic.train()
         read = self._teach_critic(x, a)
+        for turn in range(1, self.spec.turns):
+            self._teach_critic(*self._look(self._others(turn), turn))
         losses = self._teach_fader(x, a)
         self.step += 1
         return {"step": float(self.step), "discriminator": read, "weight": self._weight(), **losses}
@@ -112,8 +118,14 @@ class Training:
         return self.spec.adversary * min(self.step / self.spec.rise, 1.0)
 
     def _batch(self) -> tuple[Tensor, Tensor]:
-        rows = _drawn(len(self.lessons.pictures), self.spec, self.step)
-        pictures = _varied(self.lessons.pictures[rows], self.spec, self.step)
+        return self._look(_drawn(len(self.lessons.pictures), self.spec, self.step), 0)
+
+    def _others(self, turn: int) -> npt.NDArray[np.int64]:
+        n = len(self.lessons.pictures)
+        return np.random.default_rng([self.spec.seed, 3, self.step, turn]).permutation(n)[: self.spec.batch]
+
+    def _look(self, rows: npt.NDArray[np.int64], turn: int) -> tuple[Tensor, Tensor]:
+        pictures = _varied(self.lessons.pictures[rows], self.spec, self.step, turn)
         x = torch.from_numpy(to_signals(pictures)).to(self.device)
         return x, torch.from_numpy(self.lessons.attributes[rows]).to(self.device)
 
@@ -183,9 +195,9 @@ def _drawn(n: int, spec: TrainSpec, step: int) -> npt.NDArray[np.int64]:
     return rows
 
 
-def _varied(pictures: Pictures, spec: TrainSpec, step: int) -> Pictures:
+def _varied(pictures: Pictures, spec: TrainSpec, step: int, turn: int) -> Pictures:
     """Mirror some of the pictures, and move each a little."""
-    rng = np.random.default_rng([spec.seed, 2, step])
+    rng = np.random.default_rng([spec.seed, 2, step, turn])
     mirrored = (rng.random(len(pictures)) < 0.5) & spec.mirror
     varied = np.where(mirrored[:, None, None, None], pictures[:, :, ::-1], pictures)
     if not spec.shift:
