@@ -8,7 +8,8 @@ LikewiseError                  exit code 1
 │   ├── ImageError                 a file that is missing, leaves its folder or does not decode
 │   ├── SpecError                  an option that is unknown, contradictory or without effect
 │   ├── PlanError                  audit.toml
-│   └── PluginError                a slot's occupant that is unknown or breaks its contract
+│   ├── PluginError                a slot's occupant that is unknown or breaks its contract
+│   └── CostError                  money that nobody agreed to spend
 ├── StoreError                 3   the audit folder
 │   ├── StageError                 a stage that lacks what an earlier one makes
 │   ├── VersionError               the folder was made by a newer likewise
@@ -16,6 +17,7 @@ LikewiseError                  exit code 1
 │   └── ReadOnlyError              the folder cannot be written to
 ├── BusyError                  4   another run holds the folder
 ├── EngineError                5   work that failed after its retries
+│   └── ServiceError               a service under audit that fails, or is no longer the same
 └── WeightsError               6   pretrained weights: unknown, not fetched, not convertible
     ├── OfflineError               the index cannot be reached
     ├── ChecksumError              bytes that are not the ones that were promised
@@ -100,6 +102,10 @@ class PluginError(InputError):
     """A slot has no such occupant, or the occupant breaks the slot's contract."""
 
 
+class CostError(InputError):
+    """A paid service would cost more than was agreed to."""
+
+
 class StoreError(LikewiseError):
     """The audit folder is not in the state that the command needs."""
 
@@ -132,6 +138,10 @@ class EngineError(LikewiseError):
     """A chunk of work failed, also after its retries."""
 
     exit_code = 5
+
+
+class ServiceError(EngineError):
+    """A service under audit fails for good, refuses the key, or has changed its model."""
 
 
 class WeightsError(LikewiseError):

@@ -12,6 +12,7 @@ from likewise.analyse.sensitivity import sensitivity
 from likewise.analyse.slope_tests import slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
+from likewise.cli.asking import rater_options
 from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, Job, covariates_of
 from likewise.errors import LikewiseError
 from likewise.plugins import create
@@ -91,7 +92,11 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
 
 def _slopes(job: Job) -> list[Estimates]:
     """Estimate every label's slope; false discoveries are counted over all labels of all classifiers."""
-    models = [create("classifier", each.name, each.options) for each in job.plan.rater if each.slot == "classifier"]
+    models = [
+        create("classifier", each.name, rater_options(job.folder, each))
+        for each in job.plan.rater
+        if each.slot == "classifier"
+    ]
     thresholds = {model.name: float(model.threshold) for model in models}
     frame = Ratings.read(job.path(RATINGS)).frame
     own = Ratings(frame[frame["rater"].isin(thresholds)])

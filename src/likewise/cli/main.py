@@ -31,6 +31,7 @@ STAGES = {
 _SECTIONS = (
     ("Start here", ("demo", "init", "run")),
     ("One stage at a time", tuple(STAGES)),
+    ("Train", ("fader",)),
     ("Look around", ("show", "slots", "weights", "reproduce")),
 )
 
@@ -69,12 +70,35 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool) -> None:
+def _paid(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--yes", is_flag=True, help="Agree to what paid services cost."),
+        click.option("--max-cost", type=float, metavar="USD", help="Agree to paid services up to this amount."),
+    ):
+        command = option(command)
+    return command
+
+
+def _purse(*, yes: bool, max_cost: float | None, as_json: bool) -> Any:
+    """Whoever sits at the terminal is asked; a script has to say it beforehand."""
+    from likewise.services.purse import Purse
+
+    def agree(bill: str) -> bool:
+        return yes or (sys.stdin.isatty() and not as_json and click.confirm(f"{bill} Go on?", err=True))
+
+    return Purse(most=max_cost, agree=agree)
+
+
+def _go(
+    folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
+    yes: bool = False, max_cost: float | None = None,
+) -> None:  # fmt: skip
     from likewise.cli.progress import voice
     from likewise.cli.run import as_plain, run
 
     speaker = voice(quiet=quiet or dry_run)
-    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run)
+    purse = _purse(yes=yes, max_cost=max_cost, as_json=as_json)
+    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse)
     report = Path(folder) / "report.html"
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     if as_json:
@@ -84,6 +108,8 @@ def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: b
     elif dry_run:
         for outcome in outcomes:
             click.echo(f"{outcome.stage:<15} {outcome.status:<10} {outcome.artefact:<18} {outcome.why}".rstrip())
+            for note in outcome.notes:
+                click.echo(f"{'':<15} {note}")
     elif written:
         click.echo(f"report: {written}")
 
@@ -91,17 +117,18 @@ def _go(folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: b
 @cli.command()
 @click.argument("folder", metavar="DIR")
 @_common
-def run(folder: str, dry_run: bool, quiet: bool, as_json: bool) -> None:
+@_paid
+def run(folder: str, **given: Any) -> None:
     """Go through all stages that the plan names."""
-    _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
+    _go(folder, None, **given)
 
 
 def _add_stage(name: str, what: str) -> None:
-    @cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)
-    @click.argument("folder", metavar="DIR")
-    @_common
-    def verb(folder: str, dry_run: bool, quiet: bool, as_json: bool) -> None:
-        _go(folder, name, dry_run=dry_run, quiet=quiet, as_json=as_json)
+    def verb(folder: str, **given: Any) -> None:
+        _go(folder, name, **given)
+
+    command = click.argument("folder", metavar="DIR")(_common(_paid(verb) if name == "rate" else verb))
+    cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)(command)
 
 
 for _name, _what in STAGES.items():
@@ -265,6 +292,60 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     for note in made.notes:
         click.echo(note)
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
+
+
+@cli.group()
+def fader() -> None:
+    """Train a network that turns an attribute of faces, or show what one does."""
+
+
+@fader.command(name="train")
+@click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--images", required=True, type=click.Path(path_type=Path), help="Folder of aligned faces.")
+@click.option("--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image.")
+@click.option(
+    "--attribute",
+    "attributes",
+    required=True,
+    multiple=True,
+    help="Column, or column=focal,reference; the first is turned, the others are held.",
+)
+@click.option("--image-column", default="image", show_default=True, help="Column with the file name or key.")
+@click.option("--size", default=64, show_default=True, help="Pixels on a side: 32, 64, 128 or 256.")
+@click.option("--width", default=32, show_default=True, help="Channels of the first layer.")
+@click.option("--steps", default=20_000, show_default=True, help="Batches in all; may be raised later.")
+@click.option("--batch", default=32, show_default=True, help="Faces a batch.")
+@click.option("--rate", default=2e-3, show_default=True, help="Learning rate.")
+@click.option("--adversary", default=1e-2, show_default=True, help="Adversarial weight after its rise.")
+@click.option("--rise", default=5_000, show_default=True, help="Steps in which it rises from 0.")
+@click.option("--turns", default=1, show_default=True, help="Batches that the discriminator learns from a step.")
+@click.option("--mirror/--no-mirror", default=True, help="Mirror half of the faces.")
+@click.option("--shift", default=0, show_default=True, help="Move faces by up to so many pixels.")
+@click.option("--every", default=500, show_default=True, help="Steps between checkpoints, log lines and samples.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
+@click.option("--quiet", is_flag=True, help="Say nothing while at work.")
+def fader_train(out: Path, attributes: tuple[str, ...], quiet: bool, **given: Any) -> None:
+    """Train on a folder of faces and a table; the same command goes on after a stop."""
+    from likewise.cli.fader import train_fader
+    from likewise.cli.progress import voice
+
+    for line in train_fader(out, attributes=list(attributes), voice=voice(quiet=quiet), **given):
+        click.echo(line)
+
+
+@fader.command(name="show")
+@click.argument("weights", metavar="[FILE]", default="")
+@click.option("--images", type=click.Path(path_type=Path), help="Folder of faces to turn; the first eight.")
+@click.option("--out", type=click.Path(path_type=Path), help="PNG to draw them to.")
+@click.option("--attribute", default="", help="What is turned; the first attribute unless said otherwise.")
+@click.option("--level", "levels", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Where the dial stands.")
+def fader_show(weights: str, **given: Any) -> None:
+    """Say what a fader network turns and holds, and draw faces at every level."""
+    from likewise.cli.fader import show_fader
+
+    for line in show_fader(weights, **given):
+        click.echo(line)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -11,21 +11,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from likewise.cli.asking import bills, rater_options, services_of, sweep_album
 from likewise.cli.framing import framed, given_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
 from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.trials import trials
-from likewise.engine import Result, Work
+from likewise.engine import Engine, Result, Work
 from likewise.errors import TableError
 from likewise.images import Album
 from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
 from likewise.make.project import Projection
-from likewise.make.rate import Embedding, Scoring, rate_images, rate_trials
+from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, side_by_side
 from likewise.make.read import read_images
 from likewise.plugins import Pictures, create
 from likewise.report.page import write_report
+from likewise.services.purse import Purse
+from likewise.services.reading import Reading, in_rows
+from likewise.services.service import Service
 from likewise.store import Folder
 from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
 from likewise.tables.vectors import write_stream
@@ -46,6 +50,8 @@ class Job:
     key: str
     planned: list[str]
     """The artefacts that the plan makes, in order."""
+    purse: Purse = field(default_factory=Purse)
+    """What paid services may cost."""
     licences: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
@@ -154,7 +160,7 @@ def sweeping(job: Job) -> None:
     """Turn the attribute of some faces and leave everything else."""
     (faces, album), spec = framed(job), job.plan.counterfactual
     assert spec is not None  # the stage is only planned with the section
-    job.used(create("editor", spec.editor))
+    job.used(create("editor", spec.editor, spec.options))
     images = chosen(faces, spec, seed=job.plan.seed)
     made = sweep_faces(faces, images, spec)
     pictures = job.folder.work(f"{job.key}-pictures")
@@ -170,8 +176,11 @@ def sweeping(job: Job) -> None:
 
 def rating(job: Job) -> None:
     """Have every rater of the plan look at what it is asked about."""
+    services = services_of(job.folder, job.plan, job.purse)
+    job.purse.settle(bills(job.folder, job.plan, services))
     parts = [
-        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater) for rater in job.plan.rater
+        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater, services.get(number))
+        for number, rater in enumerate(job.plan.rater)
     ]
     ratings = Ratings.together(parts)
     job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
@@ -194,13 +203,31 @@ def _asked(job: Job) -> Pairs:
     return asked
 
 
-def _rate_sweep(job: Job, rater: Rater) -> Ratings:
-    made = Faces.read(job.path(SWEEP) / "faces.parquet")
-    classifier = job.used(create("classifier", rater.name, rater.options))
-    album = Album((job.path(SWEEP) / "images").resolve(), {key: file_of(key) for key in made.images})
-    parts = list(job.chunks(classifier.name, Scoring(rater.name, rater.options, album), made.images))
-    labels = parts[0]["labels"].tolist()
-    return rate_images(made.images, labels, np.concatenate([part["scores"] for part in parts]), classifier)
+def _rate_sweep(job: Job, rater: Rater, service: Service | None) -> Ratings:
+    made, album = sweep_album(job.folder)
+    if service is not None:
+        return _rate_by_service(job, service, made.images, album)
+    classifier = job.used(create("classifier", rater.name, rater_options(job.folder, rater)))
+    work = Scoring(rater.name, rater_options(job.folder, rater), album)
+    labels, scores = side_by_side(list(job.chunks(classifier.name, work, made.images)), classifier.name)
+    return rate_images(made.images, labels, scores, classifier)
+
+
+def _rate_by_service(job: Job, service: Service, images: list[str], album: Album) -> Ratings:
+    """Ask a service from here, whatever the engine: its cassette is what a stopped run goes on from."""
+    here = Engine(chunk=job.plan.engine.chunk, retries=0)
+    heard: list[Reading | None] = []
+
+    def ask(keys: list[str]) -> Result:
+        heard.extend(service.look(album(keys)))
+        return {}
+
+    with job.voice.task(service.name, len(images)) as progress:
+        for _ in here.map(ask, images, progress=progress):
+            pass
+    job.notes += service.remarks()
+    labels, scores = side_by_side([columns(in_rows(heard), len(images))], service.name)
+    return rate_images(images, labels, scores, job.used(service))
 
 
 def asking(job: Job) -> None:

@@ -8,11 +8,13 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from likewise.cli.making import Job
+from likewise.cli.asking import bills, services_of
+from likewise.cli.making import RATINGS, Job
 from likewise.cli.plan import Plan, read_plan
 from likewise.cli.progress import Voice
 from likewise.cli.stages import Stage, stages
 from likewise.errors import LikewiseWarning, PlanError, StageError
+from likewise.services.purse import Purse
 from likewise.store import PLAN, Folder, Sidecar, digest_of, key_of, versions
 
 
@@ -30,8 +32,10 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
 
 
-def run(root: str, *, voice: Voice, only: str | None = None, dry_run: bool = False) -> list[Outcome]:
-    """Go through the stages of the plan in ``root``, or do one of them."""
+def run(
+    root: str, *, voice: Voice, only: str | None = None, dry_run: bool = False, purse: Purse | None = None
+) -> list[Outcome]:
+    """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse."""
     folder = Folder(root)
     plan = read_plan(folder.path(PLAN))
     planned = stages(plan)
@@ -44,25 +48,22 @@ def run(root: str, *, voice: Voice, only: str | None = None, dry_run: bool = Fal
     if dry_run:
         return preview(folder, plan, planned, only)
     with folder.locked():
-        outcomes = _one(folder, plan, planned, only, voice) if only else _all(folder, plan, planned, voice)
+        chosen = _checked(folder, plan, planned, only) if only else planned
+        outcomes = [_done(folder, plan, stage, planned, voice, purse or Purse()) for stage in chosen]
         if only is None:
             folder.clear_work()
     return outcomes
 
 
-def _all(folder: Folder, plan: Plan, planned: list[Stage], voice: Voice) -> list[Outcome]:
-    return [_done(folder, plan, stage, planned, voice) for stage in planned]
-
-
-def _one(folder: Folder, plan: Plan, planned: list[Stage], only: str, voice: Voice) -> list[Outcome]:
-    """Do one stage, on inputs that are there and still stand for the plan."""
+def _checked(folder: Folder, plan: Plan, planned: list[Stage], only: str) -> list[Stage]:
+    """Choose one stage, whose inputs are there and still stand for the plan."""
     stage = next(stage for stage in planned if stage.name == only)
     for earlier in _upstream(stage, planned):
         why = folder.stale(earlier.artefact, _key(folder, plan, earlier))
         if why:
             fix = f"Run: likewise {earlier.name} {folder.root}   (or: likewise run {folder.root})"
             raise StageError(f"{stage.name} needs an up-to-date {earlier.artefact}", got=why, fix=fix)
-    return [_done(folder, plan, stage, planned, voice)]
+    return [stage]
 
 
 def _upstream(stage: Stage, planned: list[Stage]) -> list[Stage]:
@@ -88,8 +89,14 @@ def preview(folder: Folder, plan: Plan, planned: list[Stage], only: str | None) 
             outcome = Outcome(stage.name, stage.artefact, "would run" if why else "fresh", why)
         if outcome.status != "fresh":
             changing[stage.artefact] = stage.name
+            outcome.notes += _costs(folder, plan) if stage.artefact == RATINGS else []
         outcomes.append(outcome)
     return [outcome for outcome in outcomes if only in (None, outcome.stage)]
+
+
+def _costs(folder: Folder, plan: Plan) -> list[str]:
+    """Say what the services of the plan would cost."""
+    return [str(bill) for bill in bills(folder, plan, services_of(folder, plan, Purse()))]
 
 
 def _options(plan: Plan, stage: Stage) -> dict[str, Any]:
@@ -112,14 +119,14 @@ def _seed(plan: Plan, stage: Stage) -> int | None:
     return plan.seed if stage.seeded else None
 
 
-def _done(folder: Folder, plan: Plan, stage: Stage, planned: list[Stage], voice: Voice) -> Outcome:
+def _done(folder: Folder, plan: Plan, stage: Stage, planned: list[Stage], voice: Voice, purse: Purse) -> Outcome:
     key = _key(folder, plan, stage)
     why = folder.stale(stage.artefact, key)
     if not why:
         voice.say(f"{stage.name:<15} fresh")
         return Outcome(stage.name, stage.artefact, "fresh")
     started = time.monotonic()
-    job = Job(folder, plan, voice, key, [other.artefact for other in planned])
+    job = Job(folder, plan, voice, key, [other.artefact for other in planned], purse)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LikewiseWarning)
         with nullcontext() if stage.counted else voice.busy(stage.name):

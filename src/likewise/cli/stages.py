@@ -60,9 +60,9 @@ def _raters(plan: Plan) -> dict[str, Any]:
     return {"rater": [asdict(rater) for rater in plan.rater]}
 
 
-def _weights(plan: Plan) -> dict[str, str]:
-    """Fingerprint the weights that raters name: a name can stand for another file tomorrow."""
-    named = [rater.options["weights"] for rater in plan.rater if isinstance(rater.options.get("weights"), str)]
+def _weights(*given: dict[str, Any]) -> dict[str, str]:
+    """Fingerprint the weights that options name: a name can stand for another file tomorrow."""
+    named = [options["weights"] for options in given if isinstance(options.get("weights"), str)]
     return {f"weights {name}": content_of(name) for name in named}
 
 
@@ -158,6 +158,7 @@ COUNTERFACTUAL = Stage(
     needs=(FACES,),
     options=lambda plan: asdict(plan.counterfactual) if plan.counterfactual else {},
     make=making.sweeping,
+    outside=lambda folder, plan: _weights(plan.counterfactual.options) if plan.counterfactual else {},
     seeded=True,
 )
 RATE = Stage(
@@ -166,7 +167,10 @@ RATE = Stage(
     needs=(FACES, TRIALS),
     options=_raters,
     make=making.rating,
-    outside=lambda folder, plan: _weights(plan),
+    outside=lambda folder, plan: (
+        _weights(*(rater.options for rater in plan.rater))
+        | _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater))
+    ),
 )
 ASK = Stage(
     name="ask",

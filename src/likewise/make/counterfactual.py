@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ class SweepSpec:
 
     editor: str = "world"
     """The slot's occupant that edits."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """The editor's own options."""
     levels: tuple[float, ...] = (-2.0, -1.0, 0.0, 1.0, 2.0)
     """Where the dial stands: -1 reference, +1 focal, 0 between; beyond +-1 is extrapolation."""
     most: int = 200
@@ -70,7 +73,7 @@ class Sweep:
 
     def __call__(self, images: list[str]) -> Result:
         """Write the pictures of these faces at all levels."""
-        editor: Editor = create("editor", self.spec.editor)
+        editor: Editor = create("editor", self.spec.editor, self.spec.options)
         pictures = self.album(images)
         for level in self.spec.levels:
             for image, picture in zip(images, editor.edit(pictures, level), strict=True):

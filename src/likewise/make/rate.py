@@ -53,12 +53,35 @@ class Scoring:
         classifier: Classifier = create("classifier", self.name, self.options)
         scores = {label: np.asarray(values) for label, values in classifier.score(self.album(images)).items()}
         wrong = [label for label, values in scores.items() if values.shape != (len(images),)]
-        if wrong or not scores:
+        if wrong:
             raise PluginError(f"the classifier {self.name!r} gives a score an image", got=f"another shape for {wrong}")
-        return {
-            "labels": np.array(list(scores), dtype=str),
-            "scores": np.stack(list(scores.values()), axis=1),
-        }
+        return columns(scores, len(images))
+
+
+def columns(scores: Mapping[str, npt.NDArray[np.float32]], n: int) -> Result:
+    """Lay scores out as one column a label; there may be no label at all."""
+    values = np.stack(list(scores.values()), axis=1) if scores else np.zeros((n, 0), dtype=np.float32)
+    return {"labels": np.array(list(scores), dtype=str), "scores": values}
+
+
+def side_by_side(parts: list[Result], name: str) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """Put chunks together; a label that is not named in a chunk has confidence 0 there.
+
+    A picture without any answer (a row of NaN in its own chunk) has none for the labels of other chunks either.
+    """
+    labels = sorted({label for part in parts for label in part["labels"].tolist()})
+    if not labels:
+        fix = "Does it know faces? Is its threshold too high, or are the pictures too small for it?"
+        raise PluginError(f"the classifier {name!r} gives at least one label", got="none for any picture", fix=fix)
+    return labels, np.concatenate([_spread(part, labels) for part in parts])
+
+
+def _spread(part: Result, labels: list[str]) -> npt.NDArray[np.float32]:
+    spread = np.zeros((len(part["scores"]), len(labels)), dtype=np.float32)
+    spread[:, [labels.index(label) for label in part["labels"].tolist()]] = part["scores"]
+    if part["scores"].shape[1]:
+        spread[np.isnan(part["scores"]).all(axis=1)] = np.nan
+    return spread
 
 
 def rate_trials(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
+import warnings
 from typing import Any
 
 import matplotlib as mpl
@@ -143,7 +144,8 @@ def to_svg(figure: Figure, description: str) -> str:
     """Return the figure for a page: text stays text, colours are the page's, the same input gives the same bytes."""
     buffer = io.StringIO()
     salt = f"likewise {figure.get_figwidth()}"  # the wide and the narrow drawing may not share names
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": salt}):
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's fonts draw it, not ours
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]

@@ -1,0 +1,142 @@
+"""The numbers of a fader's model card, on faces that it never saw: ``python benchmarks/fader.py FACES WEIGHTS``.
+
+FACES is a folder as ``python -m likewise.models.fader_faces`` writes it. Every classifier here is fresh: trained on the
+pictures (or codes) of ``faces.csv`` with another seed than the network's, judged on ``held.csv``. It had no part in the
+network's training, so what it says of the edits is not what the network was trained to make it say.
+
+1. How well is each attribute read from the picture, and from the code E(x), where it should be no better than chance?
+2. How far is the picture that is drawn again from the picture itself?
+3. Does the attribute move with the dial, in every face, and do the held ones stay where they are?
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.metrics import roc_auc_score
+from torch import Tensor, nn
+
+from likewise.models.fader import Critic, Fader, Reader, agreement, load_fader
+from likewise.models.fader_data import Attribute, Lessons, read_lessons
+from likewise.models.fader_editor import FaderEditor
+from likewise.plugins import Pictures, to_signals
+from likewise.tables.files import write_text
+
+LEVELS = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
+SEED = 77
+Floats = npt.NDArray[np.float64]
+
+
+def lessons(faces: Path, table: str, fader: Fader) -> Lessons:
+    """Read one of the tables."""
+    names = [Attribute(name) for name in fader.shape.attributes]
+    return read_lessons(faces / "images", faces / table, names, size=fader.shape.size, image="image")
+
+
+def fresh(net: nn.Module, x: Tensor, a: Tensor, *, epochs: int) -> nn.Module:
+    """Train a classifier from nothing."""
+    adam = torch.optim.Adam(net.parameters(), lr=1e-3, weight_decay=1e-4)
+    rng = np.random.default_rng(SEED)
+    net.train()
+    for _ in range(epochs):
+        for rows in np.array_split(rng.permutation(len(x)), max(len(x) // 64, 1)):
+            adam.zero_grad()
+            agreement(net(x[rows]), a[rows]).backward()  # type: ignore[no-untyped-call]
+            adam.step()
+    return net.eval()
+
+
+def reads(net: nn.Module, x: Tensor) -> Floats:
+    """Return the logits, ``[n, k]``."""
+    with torch.inference_mode():
+        return np.concatenate([net(part).numpy() for part in torch.split(x, 64)]).astype(np.float64)
+
+
+def codes(fader: Fader, x: Tensor) -> Tensor:
+    """Return E(x)."""
+    with torch.inference_mode():
+        return torch.cat([fader.encoder(part) for part in torch.split(x, 64)]).clone()
+
+
+def aucs(logits: Floats, attributes: Floats, names: tuple[str, ...]) -> dict[str, float]:
+    """Return for each attribute how often a face on one side is ranked above one on the other."""
+    return {name: round(float(roc_auc_score(attributes[:, k] > 0, logits[:, k])), 3) for k, name in enumerate(names)}
+
+
+def reconstruction(fader: Fader, x: Tensor, a: Tensor) -> dict[str, float]:
+    """Return the error of the picture drawn again, against drawing the mean face for everybody."""
+    with torch.inference_mode():
+        again = torch.cat([fader(p, q) for p, q in zip(torch.split(x, 64), torch.split(a, 64), strict=True)])
+    error, mean = float((again - x).square().mean()), float((x - x.mean(dim=0)).square().mean())
+    return {
+        "mean squared error": round(error, 5),
+        "share of the mean face's": round(error / mean, 3),
+        "psnr dB": round(10 * np.log10(4 / error), 2),
+    }
+
+
+def dialled(net: nn.Module, editor: FaderEditor, pictures: Pictures) -> Floats:
+    """Return what a classifier says at every level, ``[levels, n, k]``."""
+    return np.stack([reads(net, torch.from_numpy(to_signals(editor.edit(pictures, level)))) for level in LEVELS])
+
+
+def dial(net: nn.Module, path: Path, pictures: Pictures, names: tuple[str, ...]) -> dict[str, Any]:
+    """Turn the first attribute with the others held, and not held; say what moves."""
+    held, loose = (dialled(net, FaderEditor(weights=str(path), hold=hold), pictures) for hold in (True, False))
+    present = (held[..., 0] > 0).mean(axis=1)
+    inside = [index for index, level in enumerate(LEVELS) if -1 <= level <= 1]
+    steps = np.diff(held[inside][..., 0], axis=0)  # [steps, n]
+    return {
+        "share read as +1, by level": {f"{lv:+g}": round(float(p), 3) for lv, p in zip(LEVELS, present, strict=True)},
+        "faces that rise at every step of [-1, 1]": round(float((steps > 0).all(axis=0).mean()), 3),
+        "drift of a held attribute, share read as +1 at level 1 minus at -1": _drift(held, names),
+        "the same, not held": _drift(loose, names),
+    }
+
+
+def _drift(said: Floats, names: tuple[str, ...]) -> dict[str, float]:
+    low, high = LEVELS.index(-1.0), LEVELS.index(1.0)
+    share = (said > 0).mean(axis=1)  # [levels, k]
+    return {name: round(float(share[high, k] - share[low, k]), 3) for k, name in enumerate(names) if k}
+
+
+def card(faces: Path, path: Path, *, epochs: int) -> dict[str, Any]:
+    """Measure everything."""
+    torch.manual_seed(SEED)
+    fader, told = load_fader(path)
+    names = fader.shape.attributes
+    seen, new = lessons(faces, "faces.csv", fader), lessons(faces, "held.csv", fader)
+    x, y = (torch.from_numpy(to_signals(part.pictures)) for part in (seen, new))
+    a, b = (torch.from_numpy(part.attributes) for part in (seen, new))
+    witness = fresh(Reader(fader.shape), x, a, epochs=epochs)
+    spy = fresh(Critic(fader.shape.channels[-1], len(names), 256), codes(fader, x), a, epochs=epochs)
+    truth = new.attributes.astype(np.float64)
+    return {
+        "made": told,
+        "faces learned from": len(x),
+        "faces judged on": len(y),
+        "AUC of a fresh classifier on the picture": aucs(reads(witness, y), truth, names),
+        "AUC of a fresh classifier on the code": aucs(reads(spy, codes(fader, y)), truth, names),
+        "drawn again": reconstruction(fader, y, b),
+        "dial": dial(witness, path, new.pictures, names),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("faces", type=Path)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    measured = json.dumps(card(given.faces, given.weights, epochs=given.epochs), indent=1)
+    print(measured)
+    if given.out:
+        write_text(given.out, measured + "\n")

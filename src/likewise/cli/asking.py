@@ -1,0 +1,65 @@
+"""Services in a plan: which raters are one, what asking them will cost, and where their answers are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from likewise.cli.plan import Plan, Rater
+from likewise.images import Album
+from likewise.make.counterfactual import file_of
+from likewise.plugins import create, occupants
+from likewise.services.purse import Bill, Purse
+from likewise.services.service import Service
+from likewise.store import Folder
+from likewise.tables import Faces
+
+_AT_ONCE = 64  # pictures that are hashed together
+SWEEP = "counterfactuals"
+
+
+def rater_options(folder: Folder, rater: Rater) -> dict[str, Any]:
+    """Return a rater's options with its file found in the audit folder."""
+    return {key: str(folder.root / value) if key == "path" else value for key, value in rater.options.items()}
+
+
+def services_of(folder: Folder, plan: Plan, purse: Purse) -> dict[int, Service]:
+    """Make the raters that are services, by their place in the plan; their answers are kept in the folder."""
+    found = {}
+    for number, rater in enumerate(plan.rater):
+        if rater.slot == "classifier" and _is_service(rater.name):
+            service: Service = create("classifier", rater.name, rater_options(folder, rater))
+            service.open(folder.root, purse)
+            found[number] = service
+    return found
+
+
+def _is_service(name: str) -> bool:
+    """Look at the class alone: other classifiers may be slow to make."""
+    try:
+        factory = occupants("classifier")[name]()
+    except Exception:  # unknown or broken: whoever makes it says so
+        return False
+    return isinstance(factory, type) and issubclass(factory, Service)
+
+
+def bills(folder: Folder, plan: Plan, services: dict[int, Service]) -> list[Bill]:
+    """Say what the services will cost: to the call when the sweep is made, at most so much before."""
+    if not services:
+        return []
+    if (folder.path(SWEEP) / "faces.parquet").is_file():
+        made, album = sweep_album(folder)
+        return [_bill(service, made.images, album) for service in services.values()]
+    spec = plan.counterfactual
+    most = spec.most * len(spec.levels) if spec else 0
+    return [Bill(service.name, service.where, most, service.price, most=True) for service in services.values()]
+
+
+def sweep_album(folder: Folder) -> tuple[Faces, Album]:
+    """Return the counterfactuals and their pictures."""
+    made = Faces.read(folder.path(SWEEP) / "faces.parquet")
+    return made, Album((folder.path(SWEEP) / "images").resolve(), {key: file_of(key) for key in made.images})
+
+
+def _bill(service: Service, images: list[str], album: Album) -> Bill:
+    parts = [images[start : start + _AT_ONCE] for start in range(0, len(images), _AT_ONCE)]
+    return service.bill([service.request(picture) for part in parts for picture in album(part)])

@@ -1,0 +1,102 @@
+"""What a fader network learns from: pictures of one size in memory, and their attributes in [-1, 1]."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.errors import SpecError, TableError, some
+from likewise.images import Album, find
+from likewise.plugins import Array, Pictures
+from likewise.tables import Faces
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column, and which of its levels stand at +1 and -1; without levels it holds numbers."""
+
+    column: str
+    focal: str = ""
+    reference: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Attribute:
+        """Read ``column`` or ``column=focal,reference``."""
+        column, _, levels = text.partition("=")
+        names = [level.strip() for level in levels.split(",")] if levels else ["", ""]
+        if not column.strip() or len(names) != 2 or (levels and not all(names)) or (levels and names[0] == names[1]):
+            fix = "E.g. perceived_gender=female,male"
+            raise SpecError("an attribute is 'column' or 'column=focal,reference'", got=repr(text), fix=fix)
+        return cls(column.strip(), *names)
+
+    def values(self, faces: Faces) -> npt.NDArray[np.float32]:
+        """Return the values ``[n]`` in [-1, 1]; NaN where the column holds neither level."""
+        column = faces.attribute(self.column)
+        if self.focal:
+            text = column.astype(str)
+            value = np.select([text == self.focal, text == self.reference], [1.0, -1.0], np.nan)
+            if not {1.0, -1.0} <= set(value):
+                got = some(sorted(set(text)))
+                raise TableError(f"{self.column} has the levels {self.focal!r} and {self.reference!r}", got=got)
+            return value.astype(np.float32)
+        return self._numbers(column)
+
+    def _numbers(self, column: pd.Series) -> npt.NDArray[np.float32]:
+        if column.dtype.kind not in "biuf":
+            levels = sorted(column.dropna().astype(str).unique())
+            fix = f"Name two of its levels: {self.column}={levels[0]},{levels[-1]}"
+            raise TableError(f"{self.column} holds numbers", got=f"{len(levels)} levels: {some(levels)}", fix=fix)
+        value = column.to_numpy(dtype=np.float32)
+        if set(np.unique(value[np.isfinite(value)])) <= {0.0, 1.0}:
+            value = 2 * value - 1
+        if np.nanmax(np.abs(value)) > 1 or np.nanstd(value) == 0:
+            got = f"{np.nanmin(value):g} to {np.nanmax(value):g}"
+            raise TableError(f"{self.column} holds 0 and 1, or varies within -1 to 1", got=got)
+        return value
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Pictures ``[n, size, size, 3]`` and attributes ``[n, k]``."""
+
+    pictures: Pictures
+    attributes: Array
+    names: tuple[str, ...]
+    left_out: int = 0
+    """Images without a usable value."""
+
+    def __post_init__(self) -> None:
+        if len(self.pictures) < 8 or self.pictures.shape[1] != self.pictures.shape[2]:
+            raise SpecError("there are 8 square pictures or more to learn from", got=str(self.pictures.shape))
+
+    def digest(self) -> str:
+        """Hash everything that is learned from."""
+        text = json.dumps([list(self.pictures.shape), list(self.names)])
+        parts = (text.encode(), np.ascontiguousarray(self.pictures).data, np.ascontiguousarray(self.attributes).data)
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(part)
+        return digest.hexdigest()
+
+
+def read_lessons(images: Path, table: Path, attributes: list[Attribute], *, size: int, image: str) -> Lessons:
+    """Read a folder of images and a table; images without a value of every attribute are left out and counted."""
+    images = images.resolve()  # the folder itself may be a link
+    faces = Faces.read(table, image=image, identity=image)
+    values = np.stack([attribute.values(faces) for attribute in attributes], axis=1)
+    files = [find(images, key) for key in faces.images]
+    missing = [key for key, path in zip(faces.images, files, strict=True) if path is None]
+    if missing:
+        raise TableError(f"the images of the table are in {images}", got=f"{len(missing)} missing: {some(missing)}")
+    known = np.atleast_1d(np.isfinite(values).all(axis=1))
+    keys = [key for key, there in zip(faces.images, known, strict=True) if there]
+    names = {key: str(path.relative_to(images)) for key, path in zip(faces.images, files, strict=True) if path}
+    pictures = Album(images, names)(keys, size=size)
+    columns = tuple(attribute.column for attribute in attributes)
+    return Lessons(pictures, values[known].astype(np.float32), columns, int((~known).sum()))

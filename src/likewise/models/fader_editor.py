@@ -1,0 +1,101 @@
+"""The fader network as an editor: turns one attribute of a picture and holds the others at the picture's own values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from likewise.errors import SpecError, WeightsError
+from likewise.models.device import device as find_device
+from likewise.models.fader import Fader, load_fader
+from likewise.models.state import located
+from likewise.plugins import Array, Pictures, to_pictures, to_signals
+
+SHIPPED = Path(__file__).parent / "data" / "fader-64.safetensors"
+_BATCH = 64
+KEEP, DRAWN = "keep", "drawn"
+
+
+class FaderEditor:
+    """The occupant ``fader``.
+
+    With ``detail = "keep"`` a picture gets the *change* between its own attributes and the new ones, as the network
+    draws both; what the network cannot draw stays, and pictures may be larger than the network's. With "drawn" it
+    is the network's own picture, as published, at the network's size.
+    """
+
+    def __init__(
+        self, weights: str = "", attribute: str = "", hold: bool = True, detail: str = KEEP, device: str = "cpu"
+    ) -> None:
+        path, self.licence = located(weights) if weights else _shipped()
+        self.fader, self.card = load_fader(path)
+        names = self.fader.shape.attributes
+        self.attribute = attribute or names[0]
+        if self.attribute not in names:
+            raise SpecError(f"this fader turns one of {list(names)}", got=repr(self.attribute))
+        if detail not in (KEEP, DRAWN):
+            raise SpecError(f"detail is '{KEEP}' or '{DRAWN}'", got=repr(detail))
+        self.name, self.hold, self.detail = f"fader:{path.stem}", hold, detail
+        self.device = find_device(device)
+        self.fader.to(self.device)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The attributes that stay where they are."""
+        return tuple(name for name in self.fader.shape.attributes if name != self.attribute) if self.hold else ()
+
+    def edit(self, pictures: Pictures, level: float) -> Pictures:
+        """Return pictures whose attribute stands at ``level``; beyond +-1 the network extrapolates."""
+        size = self.fader.shape.size
+        if self.detail == DRAWN and pictures.shape[1:3] != (size, size):
+            got = f"{pictures.shape[2]} x {pictures.shape[1]}"
+            raise SpecError(f"with detail = 'drawn' pictures are of {size} x {size} pixels", got=got)
+        parts = [self._edited(pictures[i : i + _BATCH], level) for i in range(0, len(pictures), _BATCH)]
+        return np.concatenate(parts) if parts else pictures.copy()
+
+    def read(self, pictures: Pictures) -> Array:
+        """Say where the attributes of pictures stand, by the network's own reader, ``[n, k]``."""
+        with torch.inference_mode():
+            values: Array = self.fader.read(self._seen(pictures)).cpu().numpy()
+        return values
+
+    def _edited(self, pictures: Pictures, level: float) -> Pictures:
+        with torch.inference_mode():
+            x = self._seen(pictures)
+            code, own = self.fader.encoder(x), self.fader.read(x)
+            turned = _turned(self.fader, own, self.attribute, level, hold=self.hold)
+            drawn = self.fader.decoder(code, turned)
+            if self.detail == DRAWN:
+                return to_pictures(drawn.cpu().numpy())
+            change = drawn - self.fader.decoder(code, own)
+            return _changed(pictures, change)
+
+    def _seen(self, pictures: Pictures) -> Tensor:
+        x = torch.from_numpy(to_signals(pictures)).to(self.device)
+        size = (self.fader.shape.size, self.fader.shape.size)
+        return x if x.shape[2:] == size else F.interpolate(x, size, mode="bilinear", antialias=True)
+
+
+def _shipped() -> tuple[Path, str]:
+    if not SHIPPED.is_file():
+        fix = "Name a file as weights; `likewise fader train` makes one."
+        raise WeightsError("a fader network is part of this installation", got="none", fix=fix)
+    return SHIPPED, "Apache-2.0 (part of likewise; trained on synthetic faces only)"
+
+
+def _turned(fader: Fader, own: Tensor, attribute: str, level: float, *, hold: bool) -> Tensor:
+    """Return the attributes with one at ``level``; what is not held goes along to the neutral 0."""
+    turned = own.clone() if hold else torch.zeros_like(own)
+    turned[:, fader.shape.attributes.index(attribute)] = level
+    return turned
+
+
+def _changed(pictures: Pictures, change: Tensor) -> Pictures:
+    """Add a change, brought to the pictures' size, to the pictures."""
+    if change.shape[2:] != pictures.shape[1:3]:
+        change = F.interpolate(change, pictures.shape[1:3], mode="bicubic", align_corners=False)
+    return to_pictures(to_signals(pictures) + change.cpu().numpy())

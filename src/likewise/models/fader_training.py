@@ -1,0 +1,230 @@
+"""Training a fader network: step by step, each fixed by the seed, so that a killed training goes on bit by bit.
+
+Two players take turns. The discriminator learns to read the attributes from the code; the autoencoder learns to draw
+the picture again and, with a weight that rises from 0, to make the discriminator say the opposite. The order of
+the pictures, the mirroring and the dropout of step t follow from the seed and t alone; a checkpoint holds the rest.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from likewise.errors import SpecError, StoreError
+from likewise.models.device import device as find_device
+from likewise.models.fader import Fader, FaderShape, agreement
+from likewise.models.fader_data import Lessons
+from likewise.plugins import Pictures, to_signals
+from likewise.tables.files import replacing
+
+CHECKPOINT = "checkpoint.pt"
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSpec:
+    """How a fader network is trained; the reasons stand beside."""
+
+    width: int = 32
+    """Channels of the first layer."""
+    steps: int = 20_000
+    """Batches in all; may be raised later."""
+    batch: int = 32
+    """Pictures a step, as published."""
+    rate: float = 2e-3
+    """Of Adam with beta1 = 0.5, as published."""
+    adversary: float = 1e-2
+    """The adversarial weight at the end of its rise; the published 1e-4 is for trainings a hundred times as long."""
+    rise: int = 5_000
+    """Steps in which it rises from 0: first the network has to be able to draw."""
+    turns: int = 1
+    """Batches that the discriminator learns from a step; one that cannot keep up is fooled, not robbed."""
+    mirror: bool = True
+    """Whether half of the pictures are mirrored."""
+    shift: int = 0
+    """Pixels by which a picture is moved at most, its border repeated: for few pictures."""
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.batch, self.rise, self.turns) < 1 or not 0 < self.rate < 1 or self.adversary < 0:
+            raise SpecError(
+                "steps, batch, rise and turns are 1 or more, rate and adversary not negative", got=str(self)
+            )
+        if not 0 <= self.shift <= 8:
+            raise SpecError("shift lies between 0 and 8 pixels", got=str(self.shift))
+        if self.batch < 2:
+            raise SpecError("a batch has two pictures or more", got=str(self.batch))
+
+
+class Training:
+    """A training at some step."""
+
+    def __init__(self, lessons: Lessons, spec: TrainSpec) -> None:
+        torch.manual_seed(spec.seed)
+        self.lessons, self.spec, self.step = lessons, spec, 0
+        self.device = find_device(spec.device)
+        shape = FaderShape(attributes=lessons.names, size=lessons.pictures.shape[1], width=spec.width)
+        self.fader = Fader(shape).to(self.device)
+        self.critic = self.fader.discriminator().to(self.device)
+        adam: dict[str, Any] = {"lr": spec.rate, "betas": (0.5, 0.999)}
+        self._hers = torch.optim.Adam(self.fader.parameters(), **adam)
+        self._theirs = torch.optim.Adam(self.critic.parameters(), **adam)
+
+    def advance(self) -> dict[str, float]:
+        """Do one step; return its losses."""
+        torch.manual_seed(hash_of(self.spec.seed, self.step))  # the dropout of this step
+        x, a = self._batch()
+        self.fader.train()
+        self.critic.train()
+        read = self._teach_critic(x, a)
+        for turn in range(1, self.spec.turns):
+            self._teach_critic(*self._look(self._others(turn), turn))
+        losses = self._teach_fader(x, a)
+        self.step += 1
+        return {"step": float(self.step), "discriminator": read, "weight": self._weight(), **losses}
+
+    def _teach_critic(self, x: Tensor, a: Tensor) -> float:
+        with torch.no_grad():
+            code = self.fader.encoder(x)
+        loss = agreement(self.critic(code), a)
+        self._theirs.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._theirs.step()
+        return float(loss.detach())
+
+    def _teach_fader(self, x: Tensor, a: Tensor) -> dict[str, float]:
+        code = self.fader.encoder(x)
+        drawn = F.mse_loss(self.fader.decoder(code, a), x)
+        fooled = agreement(self.critic(code), -a)  # the published target: the opposite, not "don't know"
+        read = agreement(self.fader.reader(x), a)
+        self._hers.zero_grad()
+        (drawn + self._weight() * fooled + 0.1 * read).backward()  # type: ignore[no-untyped-call]  # the reader shares nothing with the others
+        torch.nn.utils.clip_grad_norm_(self.fader.parameters(), 5.0)
+        self._hers.step()
+        return {"reconstruction": float(drawn.detach()), "reader": float(read.detach())}
+
+    def _weight(self) -> float:
+        return self.spec.adversary * min(self.step / self.spec.rise, 1.0)
+
+    def _batch(self) -> tuple[Tensor, Tensor]:
+        return self._look(_drawn(len(self.lessons.pictures), self.spec, self.step), 0)
+
+    def _others(self, turn: int) -> npt.NDArray[np.int64]:
+        n = len(self.lessons.pictures)
+        return np.random.default_rng([self.spec.seed, 3, self.step, turn]).permutation(n)[: self.spec.batch]
+
+    def _look(self, rows: npt.NDArray[np.int64], turn: int) -> tuple[Tensor, Tensor]:
+        pictures = _varied(self.lessons.pictures[rows], self.spec, self.step, turn)
+        x = torch.from_numpy(to_signals(pictures)).to(self.device)
+        return x, torch.from_numpy(self.lessons.attributes[rows]).to(self.device)
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint, whole or not at all."""
+        state = {
+            "format": FORMAT,
+            "step": self.step,
+            "spec": json.dumps(asdict(self.spec)),
+            "lessons": self.lessons.digest(),
+            "fader": self.fader.state_dict(),
+            "critic": self.critic.state_dict(),
+            "optimisers": [self._hers.state_dict(), self._theirs.state_dict()],
+        }
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        with replacing(folder / CHECKPOINT) as temporary:
+            temporary.write_bytes(buffer.getvalue())
+
+    def resume(self, folder: Path) -> bool:
+        """Go on from a checkpoint, if there is one; it has to be of the same training."""
+        path = folder / CHECKPOINT
+        if not path.is_file():
+            return False
+        state = _loaded(path)
+        self._check_same(state, path)
+        self.fader.load_state_dict(state["fader"])
+        self.critic.load_state_dict(state["critic"])
+        for optimiser, kept in zip((self._hers, self._theirs), state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
+        self.step = int(state["step"])
+        return True
+
+    def _check_same(self, state: dict[str, Any], path: Path) -> None:
+        before, now = json.loads(state["spec"]), asdict(self.spec)
+        free = ("steps", "device")  # how long and where does not change what a step does
+        changed = [name for name in now if name not in free and before.get(name) != now[name]]
+        fix = f"Use the same options, or another folder than {path.parent}."
+        if changed:
+            got = ", ".join(f"{name} {before.get(name)} and now {now[name]}" for name in changed)
+            raise StoreError("a training goes on with the options it began with", got=got, fix=fix)
+        if state["lessons"] != self.lessons.digest():
+            raise StoreError("a training goes on with the pictures it began with", got="others", fix=fix)
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)  # data only, never code
+        if state["format"] == FORMAT:
+            return state
+    except Exception as error:  # torch raises whatever it meets
+        raise StoreError(f"{path} is a checkpoint", got=f"{type(error).__name__}") from error
+    raise StoreError(f"{path} is a checkpoint of format {FORMAT}", got=str(state["format"]))
+
+
+def hash_of(seed: int, step: int) -> int:
+    """Return a number for torch that belongs to this seed and step alone."""
+    return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _drawn(n: int, spec: TrainSpec, step: int) -> npt.NDArray[np.int64]:
+    """Return which pictures a step looks at: every one once an epoch."""
+    each = max(n // spec.batch, 1)
+    order = np.random.default_rng([spec.seed, 1, step // each]).permutation(n)
+    start = step % each * spec.batch
+    rows: npt.NDArray[np.int64] = order[start : start + min(spec.batch, n)]
+    return rows
+
+
+def _varied(pictures: Pictures, spec: TrainSpec, step: int, turn: int) -> Pictures:
+    """Mirror some of the pictures, and move each a little."""
+    rng = np.random.default_rng([spec.seed, 2, step, turn])
+    mirrored = (rng.random(len(pictures)) < 0.5) & spec.mirror
+    varied = np.where(mirrored[:, None, None, None], pictures[:, :, ::-1], pictures)
+    if not spec.shift:
+        return varied
+    wide = np.pad(varied, ((0, 0), (spec.shift, spec.shift), (spec.shift, spec.shift), (0, 0)), mode="edge")
+    size, moves = pictures.shape[1], rng.integers(0, 2 * spec.shift + 1, (len(pictures), 2))
+    return np.stack([one[y : y + size, x : x + size] for one, (y, x) in zip(wide, moves, strict=True)])
+
+
+def train(
+    lessons: Lessons,
+    spec: TrainSpec,
+    folder: Path,
+    *,
+    every: int = 500,
+    watch: Callable[[Training, dict[str, float]], None] = lambda training, losses: None,
+) -> Training:
+    """Train to the end, from a checkpoint if there is one; ``watch`` sees every step."""
+    training = Training(lessons, spec)
+    training.resume(folder)
+    for losses in _steps(training):
+        if training.step % every == 0 or training.step == spec.steps:
+            training.save(folder)
+        watch(training, losses)
+    return training
+
+
+def _steps(training: Training) -> Iterator[dict[str, float]]:
+    while training.step < training.spec.steps:
+        yield training.advance()

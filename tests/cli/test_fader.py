@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+
+from likewise.cli.main import main
+from likewise.images import decode
+from likewise.models.fader import Fader, FaderShape, save_fader
+from likewise.models.fader_editor import SHIPPED
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+@pytest.fixture
+def faces(tmp_path) -> Path:
+    rng = np.random.default_rng(0)
+    (tmp_path / "images").mkdir()
+    for number in range(16):
+        Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(tmp_path / f"images/{number}.png")
+    table = {"image": [str(n) for n in range(16)], "perceived_gender": ["f", "m"] * 8, "smiling": [0, 0, 1, 1] * 4}
+    pd.DataFrame(table).to_csv(tmp_path / "faces.csv", index=False)
+    return tmp_path
+
+
+def train(capsys, faces: Path, *more: object, steps: int = 6) -> tuple[int, str, str]:
+    return run(
+        capsys, "fader", "train", faces / "out", "--images", faces / "images", "--table", faces / "faces.csv",
+        "--attribute", "perceived_gender=f,m", "--attribute", "smiling", "--size", 32, "--width", 4, "--batch", 8,
+        "--steps", steps, "--every", 3, "--quiet", *more,
+    )  # fmt: skip
+
+
+def test_a_training_leaves_weights_a_log_samples_and_a_checkpoint(faces, capsys):
+    code, out, err = train(capsys, faces)
+    assert code == 0, err
+    assert out.startswith(f"wrote {faces}/out/fader.safetensors\n  16 faces, 0 without a value left out")
+    log = pd.read_csv(faces / "out" / "log.csv")
+    assert log["step"].tolist() == [3, 6]
+    assert {"reconstruction", "discriminator", "reader", "weight"} < set(log.columns)
+    grid = decode(faces / "out" / "samples" / "000006.png")
+    assert grid.shape == (8 * 32, 6 * 32, 3)  # the picture and five levels, eight faces
+    assert (faces / "out" / "checkpoint.pt").is_file()
+
+
+def test_a_training_that_stopped_ends_like_one_that_did_not(faces, capsys, tmp_path):
+    train(capsys, faces, steps=3)
+    train(capsys, faces)
+    parts = (faces / "out" / "fader.safetensors").read_bytes()
+    (faces / "out").rename(faces / "parts")
+    train(capsys, faces)
+    assert (faces / "out" / "fader.safetensors").read_bytes() == parts
+    assert (faces / "out" / "log.csv").read_text() == (faces / "parts" / "log.csv").read_text()
+
+
+def test_a_fader_is_shown(faces, capsys):
+    train(capsys, faces)
+    weights = faces / "out" / "fader.safetensors"
+    code, out, _ = run(
+        capsys, "fader", "show", weights, "--images", faces / "images", "--out", faces / "grid.png", "--level", "1"
+    )
+    assert code == 0
+    assert "32 px, width 4" in out
+    assert "turns perceived_gender, holds smiling" in out
+    assert decode(faces / "grid.png").shape == (8 * 32, 2 * 32, 3)
+
+
+@pytest.mark.skipif(not SHIPPED.is_file(), reason="this installation comes without a fader network")
+def test_the_shipped_fader_is_shown(capsys):
+    code, out, _ = run(capsys, "fader", "show")
+    assert code == 0
+    assert "turns perceived_gender, holds smiling, young, eyeglasses" in out
+    assert "Apache-2.0" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--size", "50"), "brought to|size is one of"),
+        (("--attribute", "age"), "age"),
+        (("--every", "0"), "--every is 1 or more"),
+        (("--batch", "1"), "two pictures or more"),
+        (("--device", "tpu"), "device is 'cpu'"),
+    ],
+)
+def test_what_cannot_be_trained(faces, capsys, more, says):
+    import re
+
+    code, _, err = train(capsys, faces, *more)
+    assert code == 2
+    assert re.search(says, err)
+    assert not (faces / "out" / "checkpoint.pt").exists()
+
+
+def test_a_picture_is_not_drawn_by_half(faces, capsys):
+    train(capsys, faces)
+    code, _, err = run(capsys, "fader", "show", faces / "out" / "fader.safetensors", "--out", faces / "grid.png")
+    assert code == 2
+    assert "--images and --out go together" in err
+
+
+def test_a_fader_edits_the_faces_of_an_audit(audit, capsys):
+    torch.manual_seed(0)
+    net = Fader(FaderShape(attributes=("perceived_gender", "smiling"), size=32, width=4))
+    save_fader(audit / "own.safetensors", net, {})
+    text = (audit / "audit.toml").read_text()
+    options = f'editor = "fader"\noptions = {{ weights = "{audit}/own.safetensors" }}\nmost = 3'
+    (audit / "audit.toml").write_text(text.replace('editor = "world"', options))
+    assert run(capsys, "read", audit, "--quiet")[0] == 0
+    code, _, err = run(capsys, "counterfactual", audit, "--quiet")
+    assert code == 0, err
+    sidecar = json.loads((audit / "counterfactuals.json").read_text())
+    assert sidecar["licences"] == {"fader:own": "not stated: a file of the user's own"}
+    assert len(list((audit / "counterfactuals" / "images").iterdir())) == 3 * 5
+    torch.manual_seed(1)
+    save_fader(audit / "own.safetensors", Fader(net.shape), {})  # other weights under the same name
+    _, out, _ = run(capsys, "counterfactual", audit, "--dry-run")
+    assert "options or inputs changed" in out

@@ -1,0 +1,191 @@
+"""Services in an audit: what is said before the first call, what is paid, what is kept, and what is never written."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.cli.main import main
+from likewise.world.occupants import WorldClassifier
+from tagging_services import KEY, NAMES, OWN, tagger
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def labels(picture):
+    scores = WorldClassifier().score(picture[None])
+    return [(label, float(value[0])) for label, value in scores.items() if value[0] >= 0.5]
+
+
+@pytest.fixture
+def server(monkeypatch):
+    for name in ("GOOGLE_API_KEY", "CLARIFAI_PAT", "AZURE_VISION_KEY", "TAGGER_KEY", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.setenv(name, KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY + "-secret")
+    with tagger() as running:
+        running.see = labels
+        yield running
+
+
+def audited_by(audit: Path, raters: str) -> None:
+    """Put services in the place of the world's classifier, and sweep few faces."""
+    text = (audit / "audit.toml").read_text()
+    text = re.sub(r"\[\[rater\]\].*?(?=\[counterfactual\])", raters + "\n", text, flags=re.DOTALL)
+    text = re.sub(r"\[ask\].*?(?=\[analyse\])", "", text, flags=re.DOTALL)
+    text = text.replace("levels = [-2.0, -1.0, 0.0, 1.0, 2.0]", "levels = [-1, 0, 1]\nmost = 8")
+    assert "most = 8" in text
+    (audit / "audit.toml").write_text(text)
+
+
+def azure(server, more: str = "") -> str:
+    return (
+        f'[[rater]]\nslot = "classifier"\nname = "azure"\noptions = {{ endpoint = "{server.url}", wait = 0.001{more} }}'
+    )
+
+
+@pytest.fixture
+def ready(audit, server, capsys) -> Path:
+    """An audit that waits for its rater."""
+    audited_by(audit, azure(server))
+    for stage in ("read", "trials", "counterfactual"):
+        assert run(capsys, stage, audit, "--quiet")[0] == 0
+    return audit
+
+
+def test_a_dry_run_says_what_services_cost(audit, server, capsys):
+    audited_by(audit, azure(server))
+    code, out, _ = run(capsys, "run", audit, "--dry-run")
+    assert code == 0
+    assert f"azure: at most 24 pictures go to 127.0.0.1:{server.server_port}, 0.02 USD" in out
+    _, out, _ = run(capsys, "run", audit, "--dry-run", "--json")
+    assert ["azure: at most" in str(stage["notes"]) for stage in json.loads(out)["stages"]].count(True) == 1
+    assert not (audit / "cassettes").exists()
+
+
+def test_nobody_pays_by_accident(ready, server, capsys):
+    code, _, err = run(capsys, "rate", ready)
+    assert code == 2
+    assert "Agree with --yes, or with --max-cost 0.03" in err
+    code, _, err = run(capsys, "rate", ready, "--max-cost", "0.01")
+    assert code == 2
+    assert "at most 0.01 USD; got 0.02 USD" in err
+    assert server.calls == 0
+
+
+def test_an_audit_through_a_service_says_what_the_model_behind_it_says(ready, server, capsys):
+    code, _, _ = run(capsys, "rate", ready, "--yes", "--json")
+    assert code == 0
+    rated = lw.Ratings.read(ready / "ratings.parquet").frame
+    assert set(rated["rater"]) == {"azure"}
+    direct = _directly(ready)
+    both = rated.merge(direct, on=["unit", "question"])
+    assert len(both) == len(rated)
+    assert (both["value_x"] == both["value_y"].where(both["value_y"] >= 0.5, 0.0)).all()
+    sidecar = json.loads((ready / "ratings.parquet.json").read_text())
+    assert re.search(r"azure: answers of 20.* by model 3.0 \(24\)", str(sidecar["notes"]))
+
+
+def _directly(audit: Path) -> pd.DataFrame:
+    from likewise.cli.asking import sweep_album
+    from likewise.store import Folder
+
+    made, album = sweep_album(Folder(audit))
+    wide = pd.DataFrame(WorldClassifier().score(album(made.images))).assign(unit=made.images)
+    return wide.melt(id_vars="unit", var_name="question", value_name="value")
+
+
+def test_a_run_that_failed_goes_on_and_pays_only_for_the_rest(ready, server, capsys):
+    server.moods = [""] * 10 + ["expired"] * 24
+    code, _, err = run(capsys, "rate", ready, "--yes")
+    assert code == 5
+    assert "accepts the key" in err
+    kept = len((ready / "cassettes" / "azure.jsonl").read_text().splitlines())
+    assert kept >= 10
+    server.moods, before = [], server.calls
+    _, out, _ = run(capsys, "rate", ready, "--dry-run")
+    assert f"azure: {24 - kept} pictures go to" in out
+    assert run(capsys, "rate", ready, "--max-cost", "0.02")[0] == 0
+    assert server.calls - before == 24 - kept
+
+
+def test_a_finished_audit_is_heard_again_offline(ready, server, capsys):
+    assert run(capsys, "run", ready, "--yes", "--quiet")[0] == 0
+    report = (ready / "report.html").read_text()
+    assert "azure: answers of" in report
+    ratings, calls = (ready / "ratings.parquet").read_bytes(), server.calls
+    (ready / "ratings.parquet").unlink()
+    server.shutdown()
+    code, _, err = run(capsys, "rate", ready)
+    assert (code, server.calls) == (0, calls), err
+    assert (ready / "ratings.parquet").read_bytes() == ratings
+
+
+def test_a_service_without_labels_is_pointed_out(ready, server, capsys):
+    server.see = lambda picture: []
+    code, _, err = run(capsys, "rate", ready, "--yes")
+    assert code == 2
+    assert "'azure' gives at least one label; got none for any picture" in err
+
+
+def test_labels_in_another_script_reach_the_report(ready, server, capsys):
+    server.see = lambda picture: [("眼鏡", 0.9)] + ([("Krawatte", 0.9)] if picture.mean() > 120 else [])
+    code, _, err = run(capsys, "run", ready, "--yes", "--quiet")
+    assert code == 0, err
+    assert "眼鏡" in (ready / "report.html").read_text()
+
+
+def test_the_description_of_a_service_is_part_of_the_plan(ready, server, capsys):
+    (ready / "tagger.toml").write_text(OWN.format(url=server.url))
+    audited = (ready / "audit.toml").read_text()
+    (ready / "audit.toml").write_text(
+        re.sub(r'name = "azure"\noptions = .*', 'name = "http"\noptions = { path = "tagger.toml" }', audited)
+    )
+    assert run(capsys, "rate", ready, "--yes")[0] == 0
+    assert set(lw.Ratings.read(ready / "ratings.parquet").frame["rater"]) == {"own-tagger"}
+    (ready / "tagger.toml").write_text(OWN.format(url=server.url).replace("0.55", "0.60"))
+    _, out, _ = run(capsys, "rate", ready, "--dry-run")
+    assert "options or inputs changed" in out
+
+
+def test_no_key_is_ever_written_or_said(ready, server, capsys, caplog):
+    """All services answer, fail, and repeat the key in their errors; then everything is searched for it."""
+    (ready / "tagger.toml").write_text(OWN.format(url=server.url))
+    own = {"http": 'path = "tagger.toml"'}
+    raters = [
+        f'[[rater]]\nslot = "classifier"\nname = "{name}"\n'
+        f"options = {{ {own.get(name, f'''endpoint = {server.url!r}''')}, wait = 0.001, concurrency = 1 }}"
+        for name in NAMES
+    ]
+    said = []
+    caplog.set_level(logging.DEBUG)
+    for name in ("boto3", "botocore", "urllib3", "httpx2", "httpcore2"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    for rater in raters:
+        text = (ready / "audit.toml").read_text()
+        text = re.sub(r"\[\[rater\]\].*?(?=\[counterfactual\])", lambda _, r=rater: r + "\n", text, flags=re.DOTALL)
+        (ready / "audit.toml").write_text(text)
+        for moods in (["", "broken", "expired"], ["cut", "half", "bad picture"]):
+            server.moods = list(moods)
+            said.append(run(capsys, "rate", ready, "--yes", "--json"))
+            said.append(run(capsys, "rate", ready, "--dry-run"))
+    assert sorted({code for code, _, _ in said}) == [0, 5]
+    assert sum(code == 5 for code, _, _ in said) == len(NAMES)
+    files = {path: path.read_bytes() for path in ready.rglob("*") if path.is_file()}
+    assert len([path for path in files if path.suffix == ".jsonl"]) == len(NAMES)
+    assert not [path for path, content in files.items() if KEY.encode() in content]
+    assert KEY not in str(said)
+    assert KEY not in caplog.text

@@ -1,0 +1,158 @@
+"""The fader network on the planted world's faces, where what a face shows can be read back from its pixels."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from likewise.errors import SpecError, WeightsError
+from likewise.models.fader import Fader, FaderShape, load_fader, save_fader
+from likewise.models.fader_data import Lessons
+from likewise.models.fader_editor import DRAWN, FaderEditor
+from likewise.models.fader_training import Training, TrainSpec
+from likewise.plugins import to_pictures, to_signals
+from likewise.world.scene import SIZE, draw, see
+
+NAMES = ("perceived_gender", "smiling")
+SPEC = TrainSpec(width=8, adversary=0.01, rise=250, steps=450, mirror=False)
+
+
+def resized(pictures, size: int):
+    return np.stack([np.asarray(Image.fromarray(p).resize((size, size), Image.Resampling.LANCZOS)) for p in pictures])
+
+
+def world_faces(n: int, seed: int):
+    """Faces of 32 px in which smiling goes along with gender; and both, as -1 or 1."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(n, 10)) / 2
+    factors[:, 0] = rng.choice([-1, 1], n)
+    factors[:, 3] = np.where(rng.random(n) < 0.5 + 0.3 * factors[:, 0], 1, -1)
+    return resized(to_pictures(draw(factors)), 32), factors[:, [0, 3]].astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def lessons() -> Lessons:
+    return Lessons(*world_faces(900, 0), NAMES)
+
+
+@pytest.fixture(scope="module")
+def unseen():
+    return world_faces(120, 1)
+
+
+def trained(lessons: Lessons, spec: TrainSpec) -> Fader:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    training = Training(lessons, spec)
+    for _ in range(spec.steps):
+        training.advance()
+    torch.set_num_threads(threads)
+    return training.fader.eval()
+
+
+@pytest.fixture(scope="module")
+def file(lessons, tmp_path_factory):
+    path = tmp_path_factory.mktemp("fader") / "world.safetensors"
+    save_fader(path, trained(lessons, SPEC), {"faces": 900})
+    return path
+
+
+def dialled(editor: FaderEditor, pictures, factor: int):
+    """What the world sees of one factor, a row a face, a column a level."""
+    return np.stack(
+        [see(resized(editor.edit(pictures, level), SIZE))[:, factor] for level in (-2, -1, 0, 1, 2)], axis=1
+    )
+
+
+def test_the_dial_turns_the_attribute_and_holds_the_other(file, unseen):
+    pictures, _ = unseen
+    editor = FaderEditor(weights=str(file))
+    assert (editor.attribute, editor.held) == ("perceived_gender", ("smiling",))
+    gender, smiling = dialled(editor, pictures, 0), dialled(editor, pictures, 3)
+    assert (np.diff(gender.mean(axis=0)) > 0.3).all()
+    assert (np.diff(gender[:, 1:4], axis=1) > 0).all()  # every single face, within the range of the training
+    assert np.abs(np.diff(smiling.mean(axis=0))).max() < 0.25
+    turned = dialled(FaderEditor(weights=str(file), attribute="smiling"), pictures, 3)
+    assert (np.diff(turned.mean(axis=0)) > 0.2).all()
+
+
+def test_without_its_adversary_the_dial_does_nothing(lessons, unseen, tmp_path):
+    """The test above can fail: a code that still holds the attribute has no use for the dial."""
+    idle = TrainSpec(width=8, adversary=0.0, rise=250, steps=450, mirror=False)
+    save_fader(tmp_path / "idle.safetensors", trained(lessons, idle), {})
+    gender = dialled(FaderEditor(weights=str(tmp_path / "idle.safetensors")), unseen[0], 0)
+    assert (np.diff(gender.mean(axis=0)) < 0.3).all()
+
+
+def test_a_face_is_drawn_again_and_its_attributes_are_read(file, unseen):
+    pictures, attributes = unseen
+    fader, card = load_fader(file)
+    assert card == {"faces": 900}
+    x = torch.from_numpy(to_signals(pictures))
+    error = (fader(x, torch.from_numpy(attributes)) - x).square().mean()
+    assert error < 0.3 * (x - x.mean(dim=0)).square().mean()
+    assert ((fader.read(x).numpy() > 0) == (attributes > 0)).mean() > 0.97
+
+
+def test_detail_is_kept_or_drawn(file, unseen):
+    pictures, _ = unseen
+    kept, drawn = FaderEditor(weights=str(file)), FaderEditor(weights=str(file), detail=DRAWN)
+    own = kept.read(pictures)[:1, 0]
+    back = kept.edit(pictures[:1], float(own[0]))  # at its own value a face is itself
+    assert np.array_equal(back, pictures[:1])
+    assert not np.array_equal(drawn.edit(pictures[:1], float(own[0])), pictures[:1])
+    large = resized(pictures[:2], 100)
+    assert kept.edit(large, 1.0).shape == (2, 100, 100, 3)
+    with pytest.raises(SpecError, match="32 x 32 pixels; got 100 x 100"):
+        drawn.edit(large, 1.0)
+    assert kept.edit(pictures[:0], 1.0).shape == (0, 32, 32, 3)
+
+
+def test_edits_do_not_depend_on_the_batch(file, unseen):
+    editor = FaderEditor(weights=str(file))
+    whole = editor.edit(unseen[0], 1.5).astype(int)
+    parts = np.concatenate([editor.edit(unseen[0][i : i + 7], 1.5) for i in range(0, len(unseen[0]), 7)])
+    assert np.abs(whole - parts).max() <= 1
+
+
+@pytest.mark.parametrize("size", [32, 64, 128, 256])
+def test_networks_of_every_size(size, tmp_path):
+    fader = Fader(FaderShape(attributes=("a", "b", "c"), size=size, width=4)).eval()
+    x, a = torch.zeros(2, 3, size, size), torch.zeros(2, 3)
+    code = fader.encoder(x)
+    assert code.shape[2:] == (4, 4)
+    assert fader(x, a).shape == x.shape
+    assert fader.discriminator()(code).shape == (2, 3)
+    save_fader(tmp_path / "f.safetensors", fader, {})
+    again, _ = load_fader(tmp_path / "f.safetensors")
+    assert torch.allclose(again(x, a), fader(x, a), atol=1e-2)  # kept in half precision
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"attributes": ()}, "one attribute or more"),
+        ({"attributes": ("a", "a")}, "each once"),
+        ({"attributes": ("a",), "size": 50}, "size is one of"),
+        ({"attributes": ("a",), "width": 1}, "width lies between"),
+    ],
+)
+def test_what_is_no_shape(options, says):
+    with pytest.raises(SpecError, match=says):
+        FaderShape(**options)
+
+
+def test_what_is_no_editor(file, tmp_path):
+    with pytest.raises(SpecError, match=r"turns one of \['perceived_gender', 'smiling'\]; got 'age'"):
+        FaderEditor(weights=str(file), attribute="age")
+    with pytest.raises(SpecError, match="'keep' or 'drawn'"):
+        FaderEditor(weights=str(file), detail="sharp")
+    from safetensors.torch import save_file
+
+    save_file({}, tmp_path / "x.safetensors", {"network": "fader", "shape": json.dumps({"size": 64})})
+    with pytest.raises(WeightsError, match="says what its network looks like"):
+        FaderEditor(weights=str(tmp_path / "x.safetensors"))
