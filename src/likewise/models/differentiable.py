@@ -1,0 +1,67 @@
+"""What a differentiable occupant offers beyond its slot: the same work on torch tensors, so that gradients flow.
+
+The slots speak numpy and any occupant may sit in them. Projection, training and editing need gradients; they ask for
+these protocols, and say so when an occupant lacks them.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar, runtime_checkable
+
+import torch
+
+from likewise.errors import PluginError, some
+from likewise.plugins import Generator, Perceptual, Recogniser
+
+
+@runtime_checkable
+class DifferentiableGenerator(Generator, Protocol):
+    """A generator that draws tensors."""
+
+    device: torch.device
+    sizes: tuple[int, ...]
+    """The resolutions it can exit at, smallest first; the last is ``resolution``."""
+
+    def draw(self, w: torch.Tensor, *, size: int | None = None) -> torch.Tensor:
+        """Draw ``[n, 3, size, size]`` in [-1, 1] from ``w [n, rows, dim]``; ``None`` is the full resolution."""
+
+
+@runtime_checkable
+class DifferentiablePerceptual(Perceptual, Protocol):
+    """A perceptual distance of tensors."""
+
+    device: torch.device
+
+    def compare(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Return the distances ``[n]`` of ``[n, 3, H, W]`` tensors in [-1, 1], row by row."""
+
+    def embed(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the features ``[n, d]`` of ``[n, 3, H, W]``, such that equal looks have equal features."""
+
+
+@runtime_checkable
+class DifferentiableRecogniser(Recogniser, Protocol):
+    """A recogniser of tensors that are aligned already."""
+
+    device: torch.device
+
+    def embed_tensor(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings ``[n, d]`` of ``[n, 3, H, W]`` in [-1, 1]."""
+
+
+Wanted = TypeVar("Wanted")
+
+
+def differentiable(occupant: object, protocol: type[Wanted]) -> Wanted:
+    """Return the occupant if it keeps the protocol; else say what it lacks."""
+    if isinstance(occupant, protocol):
+        return occupant
+    missing = [name for name in _members(protocol) if not hasattr(occupant, name)]
+    name = getattr(occupant, "name", type(occupant).__name__)
+    fix = "Use an occupant that is differentiable, or a method that needs no gradients."
+    raise PluginError(f"{name!r} is differentiable", got=f"no {some(missing, 8)}", fix=fix)
+
+
+def _members(protocol: type) -> list[str]:
+    own = {**getattr(protocol, "__annotations__", {}), **vars(protocol)}
+    return sorted(name for name in own if not name.startswith("_"))

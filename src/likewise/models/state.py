@@ -1,0 +1,53 @@
+"""Tensors of a network from a safetensors file: only names that the network has, all of them, in its shapes.
+
+A file of half precision is cast to float32: a CPU computes in float32 or not at all for many operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import nn
+
+from likewise.errors import InputError, some
+
+
+def read_state(path: Path, network: str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """Return the tensors (float32) and the metadata of a file that holds this network."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            metadata = dict(file.metadata() or {})
+            _check_network(path, metadata, network)
+            return {name: _as_float32(file.get_tensor(name)) for name in file.keys()}, metadata  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        fix = "Other checkpoints become one by `likewise weights add FILE --name NAME`."
+        raise InputError(f"{path.name} is a safetensors file", got=str(error), fix=fix) from error
+
+
+def _check_network(path: Path, metadata: Mapping[str, str], network: str) -> None:
+    held = metadata.get("network", "")
+    if held != network:
+        got = f"a file of {held!r}" if held else "a file that does not say whose weights it holds"
+        raise InputError(f"{path.name} holds the network {network!r}", got=got)
+
+
+def _as_float32(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def fill(module: nn.Module, tensors: Mapping[str, torch.Tensor], source: str) -> None:
+    """Give a module its tensors; a name too few, a name too many and a wrong shape are errors."""
+    wanted = module.state_dict()
+    missing, unknown = sorted(set(wanted) - set(tensors)), sorted(set(tensors) - set(wanted))
+    if missing or unknown:
+        parts = [f"{len(missing)} missing: {some(missing)}"] if missing else []
+        parts += [f"{len(unknown)} unknown: {some(unknown)}"] if unknown else []
+        raise InputError(f"{source} has exactly the tensors of {type(module).__name__}", got="; ".join(parts))
+    wrong = [name for name in wanted if wanted[name].shape != tensors[name].shape]
+    if wrong:
+        first = f"{wrong[0]}: {tuple(tensors[wrong[0]].shape)} for {tuple(wanted[wrong[0]].shape)}"
+        raise InputError(f"{source} has tensors in the network's shapes", got=f"{first}; {len(wrong)} such tensors")
+    module.load_state_dict(dict(tensors))
