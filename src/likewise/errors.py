@@ -15,7 +15,13 @@ LikewiseError                  exit code 1
 │   ├── SpaceError                 no space left, or a quota is reached
 │   └── ReadOnlyError              the folder cannot be written to
 ├── BusyError                  4   another run holds the folder
-└── EngineError                5   work that failed after its retries
+├── EngineError                5   work that failed after its retries
+└── WeightsError               6   pretrained weights: unknown, not fetched, not convertible
+    ├── OfflineError               the index cannot be reached
+    ├── ChecksumError              bytes that are not the ones that were promised
+    ├── ArchiveError               an archive that is damaged, or that reaches out of its folder
+    ├── TermsError                 terms that have to be accepted first
+    └── UnsafeFileError            a file that would run code, or ask for more memory than it can fill
 
 LikewiseWarning
 └── WordingWarning                 a column that does not say whose word it is
@@ -126,6 +132,32 @@ class EngineError(LikewiseError):
     """A chunk of work failed, also after its retries."""
 
     exit_code = 5
+
+
+class WeightsError(LikewiseError):
+    """Pretrained weights are unknown, not fetched, or cannot be converted."""
+
+    exit_code = 6
+
+
+class OfflineError(WeightsError):
+    """The index cannot be reached."""
+
+
+class ChecksumError(WeightsError):
+    """The bytes are not the ones that were promised."""
+
+
+class ArchiveError(WeightsError):
+    """An archive is damaged, or reaches out of its folder."""
+
+
+class TermsError(WeightsError):
+    """The terms of a weight have to be accepted first."""
+
+
+class UnsafeFileError(WeightsError):
+    """A file would run code, or asks for more memory than it can fill."""
 
 
 class LikewiseWarning(UserWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.errors import InputError
+from likewise.errors import WeightsError
 from likewise.weights.convert.openvino import read_export
 
 GRAPH = """<net name="g" version="10"><layers>
@@ -30,7 +30,7 @@ def test_constants_are_read_by_name_and_by_use(tmp_path):
     assert read.constants["h"].dtype == np.float32
     assert read.constants["h"] == 1.5
     assert read.feeding("sum") == "w"
-    with pytest.raises(InputError, match="'other' is fed by one constant"):
+    with pytest.raises(WeightsError, match="'other' is fed by one constant"):
         read.feeding("other")
 
 
@@ -49,10 +49,10 @@ def test_constants_are_read_by_name_and_by_use(tmp_path):
     ],
 )
 def test_a_damaged_or_hostile_export_is_refused(tmp_path, change, said):
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(WeightsError, match=said):
         export(tmp_path, GRAPH.replace(*change))
 
 
 def test_a_cut_off_data_file_is_refused(tmp_path):
-    with pytest.raises(InputError, match="cut off"):
+    with pytest.raises(WeightsError, match="cut off"):
         export(tmp_path, blob=b"12345678")

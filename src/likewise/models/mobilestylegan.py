@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from likewise.models.device import device as find_device
 from likewise.models.generator import TorchGenerator
-from likewise.models.state import fill, read_state
+from likewise.models.state import fill, located, read_state
 from likewise.plugins import Array
 
 DIM = 512
@@ -213,8 +213,8 @@ class MobileStyleGAN(TorchGenerator):
     sizes = (RESOLUTION,)
 
     def __init__(self, weights: str = "mobilestylegan-ffhq", device: str = "cpu") -> None:
-        path = Path(weights)
-        self.name, self.licence = f"mobilestylegan:{weights}", "Apache-2.0"
+        path, self.licence = located(weights)
+        self.name = f"mobilestylegan:{Path(weights).name}"
         self.device = find_device(device)
         self.network = Network()
         fill(self.network, read_state(path, "mobilestylegan")[0], path.name)

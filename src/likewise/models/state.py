@@ -12,7 +12,15 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
-from likewise.errors import InputError, some
+from likewise.errors import WeightsError, some
+from likewise.weights import record, where
+
+
+def located(weights: str) -> tuple[Path, str]:
+    """Return the file of a weight (a name or a path) and what is known of its licence."""
+    path = where(weights)
+    own = Path(weights).is_file()
+    return path, "not stated: a file of the user's own" if own else record(weights).notice
 
 
 def read_state(path: Path, network: str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
@@ -24,14 +32,14 @@ def read_state(path: Path, network: str) -> tuple[dict[str, torch.Tensor], dict[
             return {name: _as_float32(file.get_tensor(name)) for name in file.keys()}, metadata  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         fix = "Other checkpoints become one by `likewise weights add FILE --name NAME`."
-        raise InputError(f"{path.name} is a safetensors file", got=str(error), fix=fix) from error
+        raise WeightsError(f"{path.name} is a safetensors file", got=str(error), fix=fix) from error
 
 
 def _check_network(path: Path, metadata: Mapping[str, str], network: str) -> None:
     held = metadata.get("network", "")
     if held != network:
         got = f"a file of {held!r}" if held else "a file that does not say whose weights it holds"
-        raise InputError(f"{path.name} holds the network {network!r}", got=got)
+        raise WeightsError(f"{path.name} holds the network {network!r}", got=got)
 
 
 def _as_float32(tensor: torch.Tensor) -> torch.Tensor:
@@ -45,9 +53,9 @@ def fill(module: nn.Module, tensors: Mapping[str, torch.Tensor], source: str) ->
     if missing or unknown:
         parts = [f"{len(missing)} missing: {some(missing)}"] if missing else []
         parts += [f"{len(unknown)} unknown: {some(unknown)}"] if unknown else []
-        raise InputError(f"{source} has exactly the tensors of {type(module).__name__}", got="; ".join(parts))
+        raise WeightsError(f"{source} has exactly the tensors of {type(module).__name__}", got="; ".join(parts))
     wrong = [name for name in wanted if wanted[name].shape != tensors[name].shape]
     if wrong:
         first = f"{wrong[0]}: {tuple(tensors[wrong[0]].shape)} for {tuple(wanted[wrong[0]].shape)}"
-        raise InputError(f"{source} has tensors in the network's shapes", got=f"{first}; {len(wrong)} such tensors")
+        raise WeightsError(f"{source} has tensors in the network's shapes", got=f"{first}; {len(wrong)} such tensors")
     module.load_state_dict(dict(tensors))

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import InputError
+from likewise.errors import WeightsError
 
 Array = npt.NDArray[np.float32]
 _TYPES = {"f32": "<f4", "f16": "<f2"}
@@ -32,7 +32,7 @@ class Export:
         """Name the one constant that feeds an operation."""
         names = self.feeds.get(operation, ())
         if len(names) != 1:
-            raise InputError(f"the operation {operation!r} is fed by one constant", got=f"{len(names)}", fix=_OTHER)
+            raise WeightsError(f"the operation {operation!r} is fed by one constant", got=f"{len(names)}", fix=_OTHER)
         return names[0]
 
 
@@ -59,12 +59,12 @@ def _parse(path: Path) -> ElementTree.Element:
     try:
         text = path.read_bytes().decode("utf-8")
         if "<!DOCTYPE" in text or "<!ENTITY" in text:
-            raise InputError("an export declares no document type or entity", got=path.name)
+            raise WeightsError("an export declares no document type or entity", got=path.name)
         root = ElementTree.fromstring(text)  # noqa: S314  # no declaration is left that could be expanded
     except (UnicodeDecodeError, ElementTree.ParseError) as error:
-        raise InputError("an export's graph is XML", got=f"{path.name}: {error}") from error
+        raise WeightsError("an export's graph is XML", got=f"{path.name}: {error}") from error
     if root.tag != "net" or root.get("version") != "10":
-        raise InputError("an export is a <net> of version 10", got=f"<{root.tag}> {root.get('version')}")
+        raise WeightsError("an export is a <net> of version 10", got=f"<{root.tag}> {root.get('version')}")
     return root
 
 
@@ -81,11 +81,11 @@ def _constant(layer: ElementTree.Element, blob: bytes) -> Array:
         shape = tuple(int(n) for n in data.get("shape", "").split(",") if n.strip())
         offset, size = int(data.get("offset", "")), int(data.get("size", ""))
     except ValueError as error:
-        raise InputError("a constant has a shape, an offset and a size", got=f"{name!r}: {error}") from error
+        raise WeightsError("a constant has a shape, an offset and a size", got=f"{name!r}: {error}") from error
     count = int(np.prod(shape, dtype=object))
     if min((*shape, 1)) < 1 or count > _MOST_NUMBERS or count * kind.itemsize != size:
-        raise InputError("a constant's shape agrees with its size", got=f"{name!r}: {shape} in {size} bytes")
+        raise WeightsError("a constant's shape agrees with its size", got=f"{name!r}: {shape} in {size} bytes")
     if offset < 0 or offset + size > len(blob):
         got = f"{name!r} at {offset}, {size} bytes of {len(blob)}"
-        raise InputError("a constant lies inside the data file", got=got, fix="The file is cut off: get it again.")
+        raise WeightsError("a constant lies inside the data file", got=got, fix="The file is cut off: get it again.")
     return np.frombuffer(blob, kind, count, offset).reshape(shape).astype(np.float32)

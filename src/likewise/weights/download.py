@@ -1,0 +1,90 @@
+"""Brings one archive over: resumed where the index promises a hash, checked, never taken for whole too early."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+from likewise.errors import ChecksumError, OfflineError, WeightsError
+from likewise.images import digest
+from likewise.tables.files import explained
+from likewise.weights.index import Link
+from likewise.weights.net import Net, plain
+from likewise.weights.voice import Counter, Voice
+
+_CHUNK = 1 << 20
+_MOST = 8 << 30  # bytes; no package index takes larger files
+
+
+def download(link: Link, target: Path, net: Net, voice: Voice) -> None:
+    """Write the archive to ``target``; what a broken try left in ``target`` is continued if it can be checked."""
+    if link.local is not None:
+        with explained(target):
+            shutil.copyfile(link.local, target)
+        _check(link, target)
+        return
+    resumed = bool(link.sha256) and target.is_file() and target.stat().st_size > 0
+    if not resumed:
+        target.unlink(missing_ok=True)
+    _stream(link, target, net, voice)
+    if resumed and digest(target) != link.sha256:  # what was there was not the beginning of this file
+        target.unlink()
+        _stream(link, target, net, voice)
+    _check(link, target)
+
+
+def _stream(link: Link, target: Path, net: Net, voice: Voice) -> None:
+    start = target.stat().st_size if target.is_file() else 0
+    # A compressed transfer could not be resumed, and its length would not be the file's.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+    with net.get(link.url, auth=link.auth, headers=headers) as response:
+        if start and response.status_code == 416:  # nothing is left to send, or the file is shorter than what we have
+            return
+        if response.status_code not in {200, 206}:
+            raise _refused(link, response.status_code)
+        if not _continues(response, start):
+            start = 0
+        length = int(response.headers.get("Content-Length") or 0)
+        with voice.task(target.name, start + length if length else 0) as counter, explained(target):
+            counter.advance(start)
+            _write(response, target, start, length, counter)
+
+
+def _write(response: Any, target: Path, start: int, length: int, counter: Counter) -> None:
+    got = 0
+    with target.open("ab" if start else "wb") as handle:
+        for block in response.iter_content(_CHUNK):
+            handle.write(block)
+            got += len(block)
+            counter.advance(len(block))
+            if start + got > _MOST:
+                raise WeightsError("an archive is of a sane size", got=f"more than {_MOST:,} bytes")
+    if length and got != length:
+        fix = "Run the same command again; it goes on where it was."
+        raise OfflineError("the archive arrives whole", got=f"{got:,} of {length:,} bytes", fix=fix)
+
+
+def _continues(response: Any, start: int) -> bool:
+    return bool(response.status_code == 206) and str(response.headers.get("Content-Range", "")).startswith(
+        f"bytes {start}-"
+    )
+
+
+def _refused(link: Link, status: int) -> WeightsError:
+    if status in {401, 403, 407}:
+        fix = "Check the credentials in pip's index-url or in netrc."
+        return WeightsError(f"{plain(link.url)} lets you in", got=f"status {status}", fix=fix)
+    return OfflineError(f"{plain(link.url)} sends the file", got=f"status {status}")
+
+
+def _check(link: Link, target: Path) -> None:
+    if not link.sha256:
+        return
+    with target.open("rb") as handle:
+        got = hashlib.file_digest(handle, "sha256").hexdigest()
+    if got != link.sha256:
+        target.unlink()
+        fix = "Nothing was kept. Run it again; if it stays so, the mirror holds another file."
+        raise ChecksumError(f"{target.name} hashes to {link.sha256}, as its index says", got=got, fix=fix)

@@ -1,0 +1,123 @@
+"""The only way to the network: pip's proxy, certificates, timeout and retries; credentials go to their own host only.
+
+Nothing here shows a user name, a password or a query: addresses are said by ``plain``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import requests
+import truststore
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import InsecureRequestWarning
+from urllib3.util import Retry
+
+from likewise.errors import OfflineError, WeightsError
+from likewise.weights.pip_settings import PipSettings
+
+Auth = tuple[str, str] | None
+_AGAIN = (500, 502, 503, 520, 524, 527)
+
+
+def plain(url: str) -> str:
+    """Return an address without credentials and query, fit to be shown."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, _host(url), parts.path, "", ""))
+
+
+def without_auth(url: str) -> tuple[str, Auth]:
+    """Split the credentials off an address."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return url, None
+    auth = unquote(parts.username), unquote(parts.password or "")
+    return urlunsplit((parts.scheme, _host(url), parts.path, parts.query, parts.fragment)), auth
+
+
+def same_place(a: str, b: str) -> bool:
+    """Whether two addresses lie on one server, so that credentials for one are meant for the other."""
+    return (urlsplit(a).scheme, _host(a).lower()) == (urlsplit(b).scheme, _host(b).lower())
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+class Net:
+    """A session that goes the way the user's pip goes."""
+
+    def __init__(self, settings: PipSettings) -> None:
+        self._settings = settings
+        self._session = requests.Session()
+        retry = Retry(total=settings.retries, status_forcelist=_AGAIN, backoff_factor=0.25, raise_on_status=False)
+        self._session.mount("https://", _SystemTrust(max_retries=retry))
+        self._session.mount("http://", HTTPAdapter(max_retries=retry))
+
+    def __enter__(self) -> Net:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._session.close()
+
+    @contextlib.contextmanager
+    def get(self, url: str, *, auth: Auth = None, headers: Mapping[str, str] | None = None) -> Iterator[Any]:
+        """Open a stream; no network, a bad certificate and the like are errors that name the address only."""
+        with self._told(url), warnings.catch_warnings():
+            warnings.simplefilter("ignore", InsecureRequestWarning)  # the user called this host trusted
+            response = self._session.get(
+                url, auth=auth, headers=dict(headers or {}), stream=True, timeout=self._settings.timeout,
+                proxies=self._proxies(), verify=self._verify(url), cert=self._settings.client_cert or None,
+            )  # fmt: skip
+        with response, self._told(url):
+            yield response
+
+    def _proxies(self) -> dict[str, str]:
+        proxy = self._settings.proxy
+        return {"http": proxy, "https": proxy} if proxy else {}
+
+    def _verify(self, url: str) -> bool | str | None:
+        host = _host(url)
+        if host in self._settings.trusted_hosts or urlsplit(url).hostname in self._settings.trusted_hosts:
+            return False
+        return self._settings.cert or None
+
+    @contextlib.contextmanager
+    def _told(self, url: str) -> Iterator[None]:
+        try:
+            yield
+        except requests.exceptions.SSLError as error:
+            fix = "Name your certificate authority: pip config set global.cert PATH."
+            raise OfflineError(f"{plain(url)} has a certificate that can be checked", fix=fix) from error
+        except requests.exceptions.ProxyError as error:
+            fix = "Check pip's setting proxy, or the variables HTTPS_PROXY and NO_PROXY."
+            raise OfflineError(f"{plain(url)} is reached through the proxy", fix=fix) from error
+        except (requests.exceptions.ConnectionError, requests.exceptions.Timeout) as error:
+            fix = (
+                "Check the network and pip's index, or carry the archive over: likewise weights fetch NAME --from FILE."
+            )
+            raise OfflineError(f"{plain(url)} can be reached", got=_reason(error), fix=fix) from error
+        except requests.exceptions.ChunkedEncodingError as error:
+            raise OfflineError(f"{plain(url)} answers to the end", got="a broken connection") from error
+        except (requests.exceptions.RequestException, OSError) as error:
+            if isinstance(error, requests.exceptions.RequestException):
+                raise WeightsError(f"{plain(url)} is an address pip could use", got=type(error).__name__) from error
+            raise
+
+
+def _reason(error: Exception) -> str:
+    """Say what went wrong without quoting an address, which might hold credentials."""
+    cause = getattr(error.args[0], "reason", error.args[0]) if error.args else error
+    return "no answer in time" if "Timeout" in type(cause).__name__ else "no connection"
+
+
+class _SystemTrust(HTTPAdapter):
+    """Trusts the certificates of the operating system, as pip does."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, ssl_context=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT), **kwargs)
