@@ -2,8 +2,8 @@
 
 Two ways to go down the same objective:
 
-- ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its rate warmed up over
-  the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades over the first 75 %.
+- ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its rate warmed up
+  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades over the first 75 %.
 - ``REFINE`` is ours: from an encoder's guess, a few steps at low resolution where a step is cheap, then a few at full
   resolution, because what is drawn at low resolution is only nearly the image, and an optimiser finds the difference.
 """
@@ -12,13 +12,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from likewise.models.differentiable import DifferentiableGenerator, DifferentiablePerceptual, DifferentiableRecogniser
+from likewise.models.differentiable import (
+    DifferentiableGenerator,
+    DifferentiablePerceptual,
+    DifferentiableRecogniser,
+    differentiable,
+)
+from likewise.plugins import Array, Generator, Perceptual, Signals
 
 COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
 
@@ -88,7 +96,7 @@ def rows_apart(w: Tensor) -> Tensor:
 def descend(
     objective: Objective, start: Tensor, target: Tensor, legs: tuple[Leg, ...], *, spread: float, seed: int
 ) -> tuple[Tensor, Tensor]:
-    """Return latents ``[n, L, D]`` and the losses ``[steps, n]`` on the way. Images of a batch do not see each other."""
+    """Return latents ``[n, L, D]`` and the losses ``[steps, n]`` on the way; images do not see each other."""
     w, losses = start.detach(), []
     noise = torch.Generator().manual_seed(seed)
     for leg in legs:
@@ -126,3 +134,50 @@ def _pace(share: float, leg: Leg) -> float:
     down = min(1.0, (1 - share) / leg.settle) if leg.settle else 1.0
     up = min(1.0, share / leg.warm) if leg.warm else 1.0
     return (0.5 - 0.5 * math.cos(down * math.pi)) * up
+
+
+def solver_of(
+    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int
+) -> Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]:
+    """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
+    objective = Objective(
+        differentiable(generator, DifferentiableGenerator),
+        differentiable(perceptual, DifferentiablePerceptual),
+        weight=0.0 if math.isinf(weight) else weight,
+    )
+    legs = _legs(method, objective.generator, tied=math.isinf(weight))
+    mean, spread = _cloud(objective.generator, seed)
+
+    def solve(targets: Signals) -> tuple[Array, npt.NDArray[np.float64]]:
+        target = torch.from_numpy(targets).to(objective.generator.device)
+        start = mean.expand(len(targets), generator.rows, -1)
+        w, _ = descend(objective, start, target, legs, spread=spread, seed=seed)
+        return w.cpu().numpy(), _left(objective, w, target)
+
+    return solve
+
+
+def _cloud(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> tuple[Tensor, float]:
+    """Return the mean of sampled latents and their spread, the root of the summed variance, as the paper does."""
+    w = generator.sample_w(n, seed)
+    mean = w.mean(axis=0)
+    spread = float(np.sqrt(np.square(w - mean).sum() / n))
+    return torch.from_numpy(mean).to(generator.device), spread
+
+
+def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tuple[Leg, ...]:
+    legs = {"singh2021": SINGH2021, "refine": REFINE, "encode": ()}[method]
+    fit = [leg for leg in legs if leg.size is None or leg.size in generator.sizes]
+    return tuple(replace(leg, tied=tied) for leg in fit)
+
+
+def _left(objective: Objective, w: Tensor, target: Tensor) -> npt.NDArray[np.float64]:
+    """Return the perceptual distance of what is drawn at full resolution, image by image to spare memory."""
+    with torch.inference_mode():
+        each = [
+            objective.perceptual.compare(
+                shrunk(objective.generator.draw(row[None]), COMPARED), shrunk(goal[None], COMPARED)
+            )
+            for row, goal in zip(w, target, strict=True)
+        ]
+    return torch.cat(each).double().cpu().numpy()

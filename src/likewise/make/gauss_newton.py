@@ -1,7 +1,7 @@
 """Gauss-Newton: projection for small generators that offer no gradients.
 
-With D the mean squared difference of perceptual features both terms of the objective are sums of squares, so Gauss-Newton
-solves it, with derivatives taken numerically: right for any smooth generator, and quick for small ones.
+With D the mean squared difference of perceptual features both terms of the objective are sums of squares, so
+Gauss-Newton solves it, with derivatives taken numerically: right for any smooth generator, and quick for small ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import PluginError
+from likewise.errors import PluginError, SpecError
 from likewise.plugins import Generator, Perceptual
 
 Floats = npt.NDArray[np.float64]
@@ -30,9 +30,14 @@ class _Tangent:
 
 
 class GaussNewton:
-    """Projects signals one by one. All start at the mean latent, so they share the first tangent."""
+    """Projects signals one by one. All start at the mean latent, so they share the first tangent.
 
-    def __init__(self, generator: Generator, perceptual: Perceptual, *, weight: float, steps: int) -> None:
+    A step that gains less than a millionth is the last.
+    """
+
+    def __init__(self, generator: Generator, perceptual: Perceptual, *, weight: float, steps: int = 4) -> None:
+        if not np.isfinite(weight):
+            raise SpecError("lambda is finite for Gauss-Newton", got=str(weight), fix="Use a large number.")
         numbers = generator.rows * generator.dim
         if numbers > MOST_NUMBERS:
             got = f"{generator.rows} x {generator.dim}"

@@ -1,0 +1,115 @@
+"""project: images become latents of a generator.
+
+For each image x, find Z [L, D] that minimises
+
+    D(G(Z), x) + lambda * R(Z),    R(Z) = mean over all L*D entries of (Z_j - mean_j Z)^2
+
+where D is a perceptual distance. (The paper's text writes a sum for R; its code, and its lambda of 0.1, belong to the
+mean: lambda_sum = lambda_mean / (L * D).) How the minimum is sought is the ``method``; what is sought is the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.engine import Result
+from likewise.errors import ImageError, SpecError, nearest, some
+from likewise.images import Album
+from likewise.make.gauss_newton import GaussNewton
+from likewise.plugins import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
+
+PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
+METHODS = ("auto", "gauss-newton", "refine", "encode", "singh2021")
+Solver = Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]
+"""Takes signals to latents ``[n, L, D]`` and the perceptual distance that is left of each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectSpec:
+    """How images are projected."""
+
+    generator: str = "world"
+    """The slot's occupant that draws."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """The generator's own options, such as ``weights`` and ``device``."""
+    perceptual: str = "pixels"
+    """The slot's occupant that compares."""
+    method: str = "auto"
+    """``gauss-newton`` for small generators without gradients; ``refine`` (an encoder's guess, then few steps),
+    ``encode`` (the guess alone) and ``singh2021`` (the paper's 1000 steps) for those with; ``auto`` takes the first
+    that fits."""
+    lambda_: float | None = None
+    """Weight of the rows' deviation from their mean (of R as a mean over all entries). 0 is the expanded space,
+    infinity the restricted one (all rows equal). None is the method's own: the paper's 0.1, or 0.0001 for Gauss-Newton,
+    whose distances between pixels are as much smaller."""
+    seed: int = 0
+    """Of the noise on the way, where the method has any."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            fix = nearest(self.method, METHODS)
+            raise SpecError(f"method is one of {some(METHODS)}", got=repr(self.method), fix=fix)
+        if self.lambda_ is not None and not self.lambda_ >= 0:
+            raise SpecError("lambda is at least 0", got=str(self.lambda_))
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The work of one chunk: picklable, so that other processes can do it."""
+
+    spec: ProjectSpec
+    album: Album
+
+    def __call__(self, images: list[str]) -> Result:
+        """Return of each image whether it was shown, its latent, the distance that is left, and the mean face's."""
+        generator, perceptual, solve = solver(self.spec)
+        shown, pictures = _shown(self.album, images, generator.resolution)
+        w = np.zeros((len(images), generator.rows, generator.dim), np.float32)
+        left, baseline = np.full(len(images), np.nan), np.full(len(images), np.nan)
+        if shown.any():
+            targets = to_signals(np.stack(pictures))
+            w[shown], left[shown] = solve(targets)
+            mean = generator.synthesise(np.tile(generator.mean_w(), (1, generator.rows, 1)))
+            baseline[shown] = perceptual.distance(targets, np.repeat(mean, len(targets), axis=0))
+        return {"shown": shown, "w": w, "distance": left, "baseline": baseline}
+
+
+def _shown(album: Album, images: list[str], size: int) -> tuple[npt.NDArray[np.bool_], list[Pictures]]:
+    """Show what can be shown: one bad file among thousands is a failure to count, not the end of the run."""
+    shown, pictures = np.zeros(len(images), bool), []
+    for row, image in enumerate(images):
+        with contextlib.suppress(ImageError):
+            pictures.append(album([image], size=size)[0])
+            shown[row] = True
+    return shown, pictures
+
+
+def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
+    """Return the generator, the perceptual distance, and what projects with them."""
+    generator: Generator = create("generator", spec.generator, spec.options)
+    perceptual: Perceptual = create("perceptual", spec.perceptual)
+    method = spec.method
+    if method == "auto":
+        method = "refine" if hasattr(generator, "draw") else "gauss-newton"
+    if method == "gauss-newton":
+        return generator, perceptual, _gauss_newton(generator, perceptual, spec)
+    from likewise.make.descend import solver_of  # noqa: PLC0415  (torch is loaded only where it is needed)
+
+    weight = PAPER if spec.lambda_ is None else spec.lambda_
+    return generator, perceptual, solver_of(generator, perceptual, method, weight=weight, seed=spec.seed)
+
+
+def _gauss_newton(generator: Generator, perceptual: Perceptual, spec: ProjectSpec) -> Solver:
+    own = GaussNewton(generator, perceptual, weight=PIXELS if spec.lambda_ is None else spec.lambda_)
+
+    def solve(targets: Signals) -> tuple[Array, npt.NDArray[np.float64]]:
+        found = [own.project(target) for target in targets]
+        return np.stack([w for w, _ in found]).astype(np.float32), np.array([left for _, left in found])
+
+    return solve
