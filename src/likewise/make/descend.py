@@ -3,7 +3,7 @@
 Two ways to go down the same objective:
 
 - ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its rate warmed up
-  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades over the first 75 %.
+  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades.
 - ``REFINE`` is ours: from an encoder's guess, a few steps at low resolution where a step is cheap, then a few at full
   resolution, because what is drawn at low resolution is only nearly the image, and an optimiser finds the difference.
 """
