@@ -4,27 +4,30 @@ For each image x, find Z [L, D] that minimises
 
     D(G(Z), x) + lambda * R(Z),    R(Z) = mean over all L*D entries of (Z_j - mean_j Z)^2
 
-where D is the mean squared difference of perceptual features. (The paper's text writes a sum for R; its code, and
-its lambda of 0.1, belong to the mean. lambda_sum = lambda_mean / (L * D).)
-
-Both terms are sums of squares, so Gauss-Newton solves it, with derivatives taken numerically: right for any smooth
-generator, and quick for small ones.
+where D is a perceptual distance. (The paper's text writes a sum for R; its code, and its lambda of 0.1, belong to the
+mean: lambda_sum = lambda_mean / (L * D).) How the minimum is sought is the ``method``; what is sought is the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.engine import Result
-from likewise.errors import PluginError, SpecError
+from likewise.errors import ImageError, SpecError, nearest, some
 from likewise.images import Album
-from likewise.plugins import Generator, Perceptual, create, to_signals
+from likewise.make.gauss_newton import GaussNewton
+from likewise.plugins import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
 
-Floats = npt.NDArray[np.float64]
-MOST_NUMBERS = 512  # of one latent; numerical derivatives need one drawing for each
+PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
+METHODS = ("auto", "gauss-newton", "refine", "encode", "singh2021")
+Solver = Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]
+"""Takes signals to latents ``[n, L, D]`` and the perceptual distance that is left of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,16 +36,27 @@ class ProjectSpec:
 
     generator: str = "world"
     """The slot's occupant that draws."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """The generator's own options, such as ``weights`` and ``device``."""
     perceptual: str = "pixels"
     """The slot's occupant that compares."""
-    lambda_: float = 1e-4
-    """Weight of the rows' deviation from their mean (of R as a mean over all entries)."""
-    steps: int = 4
-    """Gauss-Newton steps at most; a step that gains less than a millionth is the last."""
+    method: str = "auto"
+    """``gauss-newton`` for small generators without gradients; ``refine`` (an encoder's guess, then few steps),
+    ``encode`` (the guess alone) and ``singh2021`` (the paper's 1000 steps) for those with; ``auto`` takes the first
+    that fits."""
+    lambda_: float | None = None
+    """Weight of the rows' deviation from their mean (of R as a mean over all entries). 0 is the expanded space,
+    infinity the restricted one (all rows equal). None is the method's own: the paper's 0.1, or 0.0001 for Gauss-Newton,
+    whose distances between pixels are as much smaller."""
+    seed: int = 0
+    """Of the noise on the way, where the method has any."""
 
     def __post_init__(self) -> None:
-        if self.lambda_ < 0 or self.steps < 1:
-            raise SpecError("lambda is at least 0 and steps at least 1", got=f"{self.lambda_} and {self.steps}")
+        if self.method not in METHODS:
+            fix = nearest(self.method, METHODS)
+            raise SpecError(f"method is one of {some(METHODS)}", got=repr(self.method), fix=fix)
+        if self.lambda_ is not None and not self.lambda_ >= 0:
+            raise SpecError("lambda is at least 0", got=str(self.lambda_))
 
 
 @dataclass(frozen=True)
@@ -53,76 +67,49 @@ class Projection:
     album: Album
 
     def __call__(self, images: list[str]) -> Result:
-        """Return latents ``w [n, L, D]`` and the perceptual distance of each reconstruction, and of the mean face."""
-        generator: Generator = create("generator", self.spec.generator)
-        perceptual: Perceptual = create("perceptual", self.spec.perceptual)
-        projector = Projector(generator, perceptual, self.spec)
-        targets = to_signals(self.album(images, size=generator.resolution))
-        found = [projector.project(target) for target in targets]
-        mean = generator.synthesise(np.tile(generator.mean_w(), (1, generator.rows, 1)))
-        return {
-            "w": np.stack([w for w, _ in found]).astype(np.float32),
-            "distance": np.array([distance for _, distance in found]),
-            "baseline": perceptual.distance(targets, np.repeat(mean, len(targets), axis=0)),
-        }
+        """Return of each image whether it was shown, its latent, the distance that is left, and the mean face's."""
+        generator, perceptual, solve = solver(self.spec)
+        shown, pictures = _shown(self.album, images, generator.resolution)
+        w = np.zeros((len(images), generator.rows, generator.dim), np.float32)
+        left, baseline = np.full(len(images), np.nan), np.full(len(images), np.nan)
+        if shown.any():
+            targets = to_signals(np.stack(pictures))
+            w[shown], left[shown] = solve(targets)
+            mean = generator.synthesise(np.tile(generator.mean_w(), (1, generator.rows, 1)))
+            baseline[shown] = perceptual.distance(targets, np.repeat(mean, len(targets), axis=0))
+        return {"shown": shown, "w": w, "distance": left, "baseline": baseline}
 
 
-@dataclass(frozen=True)
-class _Tangent:
-    """The generator made straight at one latent: features are about ``seen + slope' (z - here)``."""
+def _shown(album: Album, images: list[str], size: int) -> tuple[npt.NDArray[np.bool_], list[Pictures]]:
+    """Show what can be shown: one bad file among thousands is a failure to count, not the end of the run."""
+    shown, pictures = np.zeros(len(images), bool), []
+    for row, image in enumerate(images):
+        with contextlib.suppress(ImageError):
+            pictures.append(album([image], size=size)[0])
+            shown[row] = True
+    return shown, pictures
 
-    seen: Floats
-    slope: Floats
-    """How each number of Z moves the features, ``[L*D, P]``."""
-    inverse: Floats
-    """Takes the gradient of the objective to the step that solves the straight problem."""
+
+def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
+    """Return the generator, the perceptual distance, and what projects with them."""
+    generator: Generator = create("generator", spec.generator, spec.options)
+    perceptual: Perceptual = create("perceptual", spec.perceptual)
+    method = spec.method
+    if method == "auto":
+        method = "refine" if hasattr(generator, "draw") else "gauss-newton"
+    if method == "gauss-newton":
+        return generator, perceptual, _gauss_newton(generator, perceptual, spec)
+    from likewise.make.descend import solver_of  # noqa: PLC0415  (torch is loaded only where it is needed)
+
+    weight = PAPER if spec.lambda_ is None else spec.lambda_
+    return generator, perceptual, solver_of(generator, perceptual, method, weight=weight, seed=spec.seed)
 
 
-class Projector:
-    """Projects signals one by one. All start at the mean latent, so they share the first tangent."""
+def _gauss_newton(generator: Generator, perceptual: Perceptual, spec: ProjectSpec) -> Solver:
+    own = GaussNewton(generator, perceptual, weight=PIXELS if spec.lambda_ is None else spec.lambda_)
 
-    def __init__(self, generator: Generator, perceptual: Perceptual, spec: ProjectSpec) -> None:
-        numbers = generator.rows * generator.dim
-        if numbers > MOST_NUMBERS:
-            got = f"{generator.rows} x {generator.dim}"
-            raise PluginError(f"Gauss-Newton is for latents of at most {MOST_NUMBERS} numbers", got=got)
-        self._generator, self._perceptual, self._steps = generator, perceptual, spec.steps
-        apart = np.kron(np.eye(generator.rows) - 1 / generator.rows, np.eye(generator.dim))  # deviations of the rows
-        self._penalty = apart.T @ apart * spec.lambda_ / numbers
-        self._start = np.tile(generator.mean_w().astype(np.float64), generator.rows)
-        self._first = self._tangent(self._start)
+    def solve(targets: Signals) -> tuple[Array, npt.NDArray[np.float64]]:
+        found = [own.project(target) for target in targets]
+        return np.stack([w for w, _ in found]).astype(np.float32), np.array([left for _, left in found])
 
-    def project(self, target: npt.NDArray[np.float32]) -> tuple[Floats, float]:
-        """Return the latent ``[L, D]`` of one signal ``[3, H, W]`` and the perceptual distance that is left."""
-        goal = self._perceptual.features(target[None])[0].astype(np.float64)
-        z, tangent = self._start, self._first
-        loss = self._loss(z, tangent.seen, goal)
-        for _ in range(self._steps):
-            gradient = tangent.slope @ (goal - tangent.seen) / len(goal) - self._penalty @ z
-            step = tangent.inverse @ gradient
-            seen = self._features((z + step)[None])[0]
-            reached = self._loss(z + step, seen, goal)
-            if reached >= loss:
-                break
-            bend = np.square(seen - tangent.seen - step @ tangent.slope).mean()
-            gained, loss, z = loss - reached, reached, z + step
-            if bend < 1e-3 * loss or gained < 1e-6 * loss:  # the generator is straight here: the step was exact
-                break
-            tangent = self._tangent(z)
-        left = np.square(self._features(z[None])[0] - goal).mean()
-        return z.reshape(self._generator.rows, self._generator.dim), float(left)
-
-    def _features(self, z: Floats) -> Floats:
-        w = z.reshape(len(z), self._generator.rows, self._generator.dim).astype(np.float32)
-        return self._perceptual.features(self._generator.synthesise(w)).astype(np.float64)
-
-    def _tangent(self, z: Floats, aside: float = 0.05) -> _Tangent:
-        """Take the derivatives numerically; the step aside is wide because drawings are float32."""
-        there, back = (self._features(z + sign * aside * np.eye(len(z))) for sign in (1, -1))
-        slope = (there - back) / (2 * aside)
-        gram = slope @ slope.T / slope.shape[1] + self._penalty
-        inverse = np.linalg.pinv(gram, rcond=1e-9, hermitian=True)  # no step where nothing determines Z
-        return _Tangent(self._features(z[None])[0], slope, inverse)
-
-    def _loss(self, z: Floats, seen: Floats, goal: Floats) -> float:
-        return float(np.square(seen - goal).mean() + z @ self._penalty @ z)
+    return solve

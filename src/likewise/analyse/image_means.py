@@ -1,0 +1,58 @@
+"""image_means: what was said about single images, by group: means and their gap, clustered by identity."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from likewise.analyse.resample import Interval, jackknife
+from likewise.analyse.rows import row
+from likewise.errors import TableError
+from likewise.tables import Contrast, Estimates, Faces, Ratings
+
+Floats = npt.NDArray[np.float64]
+_METHOD = "jackknife by identity"
+
+
+def image_means(
+    ratings: Ratings, faces: Faces, contrast: Contrast, *, sample: str = "all", level: float = 0.95
+) -> Estimates:
+    """Estimate for each rater and question the mean in both groups and the gap; images without an answer are left out.
+
+    Several images of a person are not independent, so the interval leaves out identities.
+    """
+    ratings.check_units(faces.images)
+    side = pd.Series(contrast.side(faces), index=faces.images)
+    frame = ratings.frame.dropna(subset=["value"])
+    frame = frame.assign(side=frame["unit"].map(side), identity=frame["unit"].map(faces.identities))
+    frame = frame[frame["side"] != 0]
+    rows: list[dict[str, object]] = []
+    for (rater, question), part in frame.groupby(["rater", "question"], sort=True):
+        rows += _rows(f"{rater}: {question}", part, contrast, sample, level)
+    if not rows:
+        raise TableError("some image of either group has an answer", got="none")
+    return Estimates.of(rows)
+
+
+def _rows(quantity: str, part: pd.DataFrame, contrast: Contrast, sample: str, level: float) -> list[dict[str, object]]:
+    value, identity = part["value"].to_numpy(np.float64), part["identity"]
+    sides = {contrast.focal: part["side"].to_numpy() == 1, contrast.reference: part["side"].to_numpy() == -1}
+    rows = []
+    for group, here in sides.items():
+        if identity[here].nunique() < 2:
+            raise TableError(f"{quantity!r} is known for two people of {group!r}", got=str(identity[here].nunique()))
+        found = _mean(value[here], identity[here], level)
+        rows.append(row(quantity, "mean", sample, group, found, level=level, n=int(here.sum()), method=_METHOD))
+    columns = np.stack([column for here in sides.values() for column in (value * here, here)], axis=1).astype(
+        np.float64
+    )
+    gap = jackknife(
+        columns, lambda s: s[..., 0] / s[..., 1] - s[..., 2] / s[..., 3], [pd.factorize(identity)[0]], level=level
+    )
+    return [*rows, row(quantity, "gap", sample, contrast.label, gap, level=level, n=len(value), method=_METHOD)]
+
+
+def _mean(value: Floats, identity: pd.Series[str], level: float) -> Interval:
+    columns = np.stack([value, np.ones(len(value))], axis=1)
+    return jackknife(columns, lambda s: s[..., 0] / s[..., 1], [pd.factorize(identity)[0]], level=level)

@@ -1,0 +1,183 @@
+"""Descent: projection by gradients, for generators of any size that offer them.
+
+Two ways to go down the same objective:
+
+- ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its rate warmed up
+  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades.
+- ``REFINE`` is ours: from an encoder's guess, a few steps at low resolution where a step is cheap, then a few at full
+  resolution, because what is drawn at low resolution is only nearly the image, and an optimiser finds the difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from likewise.models.differentiable import (
+    DifferentiableGenerator,
+    DifferentiablePerceptual,
+    DifferentiableRecogniser,
+    differentiable,
+)
+from likewise.plugins import Array, Generator, Perceptual, Signals
+
+COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leg:
+    """A part of the way: how many steps of Adam, at which size, how fast."""
+
+    steps: int
+    rate: float
+    size: int | None = None
+    """Of the drawing; None is the full resolution."""
+    tied: bool = False
+    """Whether all rows move together (W), or each on its own (W+)."""
+    warm: float = 0.05
+    """Share of the steps over which the rate rises."""
+    settle: float = 0.25
+    """Share of the steps over which it falls again."""
+    shake: float = 0.0
+    """Size of the fading noise on the latent, in spreads of w."""
+
+
+SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05),)
+REFINE = (Leg(steps=40, rate=0.05, size=128), Leg(steps=20, rate=0.02))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """D(G(Z), x) + lambda R(Z), and, if asked for, the distance that a recogniser sees."""
+
+    generator: DifferentiableGenerator
+    perceptual: DifferentiablePerceptual
+    weight: float
+    recogniser: DifferentiableRecogniser | None = None
+    identity: float = 0.0
+    """Weight of one minus the cosine between the recogniser's embeddings."""
+
+    def towards(self, target: Tensor, size: int) -> Callable[[Tensor], Tensor]:
+        """Return the loss ``[n]`` as a function of ``w [n, L, D]``, for targets ``[n, 3, s, s]`` drawn at ``size``."""
+        goal = shrunk(target, min(size, COMPARED))
+        who = None if self.recogniser is None else self.recogniser.embed_tensor(shrunk(target, COMPARED)).detach()
+
+        def loss(w: Tensor) -> Tensor:
+            drawn = shrunk(self.generator.draw(w, size=size), COMPARED)
+            found = self.perceptual.compare(drawn, goal) + self.weight * rows_apart(w)
+            if self.recogniser is not None and who is not None:
+                found = found + self.identity * (1 - F.cosine_similarity(self.recogniser.embed_tensor(drawn), who))
+            return found
+
+        return loss
+
+
+def shrunk(images: Tensor, size: int) -> Tensor:
+    """Bring images down to ``size`` px by averaging; smaller ones stay as they are."""
+    if images.shape[-1] <= size:
+        return images
+    if images.shape[-1] % size == 0:
+        return F.avg_pool2d(images, images.shape[-1] // size)
+    return F.interpolate(images, size=(size, size), mode="bilinear", antialias=True)
+
+
+def rows_apart(w: Tensor) -> Tensor:
+    """R as the mean over all entries of the squared deviation of the rows from their mean, ``[n]``."""
+    return (w - w.mean(dim=1, keepdim=True)).square().mean(dim=(1, 2))
+
+
+def descend(
+    objective: Objective, start: Tensor, target: Tensor, legs: tuple[Leg, ...], *, spread: float, seed: int
+) -> tuple[Tensor, Tensor]:
+    """Return latents ``[n, L, D]`` and the losses ``[steps, n]`` on the way; images do not see each other."""
+    w, losses = start.detach(), []
+    noise = torch.Generator().manual_seed(seed)
+    for leg in legs:
+        w, curve = _go(objective, w, target, leg, spread, noise)
+        losses.append(curve)
+    return w, torch.cat(losses)
+
+
+def _go(
+    objective: Objective, w: Tensor, target: Tensor, leg: Leg, spread: float, noise: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    loss = objective.towards(target, leg.size or objective.generator.resolution)
+    base = w.detach()
+    rows = 1 if leg.tied else w.shape[1]
+    moved = torch.zeros(w.shape[0], rows, w.shape[2], device=w.device, requires_grad=True)
+    adam = torch.optim.Adam([moved], betas=(0.9, 0.999))
+    curve = []
+    for step in range(leg.steps):
+        share = step / leg.steps
+        adam.param_groups[0]["lr"] = leg.rate * _pace(share, leg)
+        now = base + moved
+        if leg.shake:
+            size = spread * leg.shake * max(0.0, 1 - share / 0.75) ** 2
+            now = now + size * torch.randn(now.shape, generator=noise).to(now)
+        each = loss(now)
+        adam.zero_grad(set_to_none=True)
+        each.sum().backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        curve.append(each.detach().cpu())
+    return (base + moved).detach(), torch.stack(curve)
+
+
+def _pace(share: float, leg: Leg) -> float:
+    """Rise linearly at the start and fall by a cosine at the end, as the published projector does."""
+    down = min(1.0, (1 - share) / leg.settle) if leg.settle else 1.0
+    up = min(1.0, share / leg.warm) if leg.warm else 1.0
+    return (0.5 - 0.5 * math.cos(down * math.pi)) * up
+
+
+def solver_of(
+    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int
+) -> Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]:
+    """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
+    objective = Objective(
+        differentiable(generator, DifferentiableGenerator),
+        differentiable(perceptual, DifferentiablePerceptual),
+        weight=0.0 if math.isinf(weight) else weight,
+    )
+    legs = _legs(method, objective.generator, tied=math.isinf(weight))
+    mean, spread = _cloud(objective.generator, seed)
+
+    def solve(targets: Signals) -> tuple[Array, npt.NDArray[np.float64]]:
+        target = torch.from_numpy(targets).to(objective.generator.device)
+        start = mean.expand(len(targets), generator.rows, -1)
+        w, _ = descend(objective, start, target, legs, spread=spread, seed=seed)
+        return w.cpu().numpy(), _left(objective, w, target)
+
+    return solve
+
+
+def _cloud(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> tuple[Tensor, float]:
+    """Return the mean of sampled latents and their spread, the root of the summed variance, as the paper does."""
+    w = generator.sample_w(n, seed)
+    mean = w.mean(axis=0)
+    spread = float(np.sqrt(np.square(w - mean).sum() / n))
+    return torch.from_numpy(mean).to(generator.device), spread
+
+
+def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tuple[Leg, ...]:
+    legs = {"singh2021": SINGH2021, "refine": REFINE, "encode": ()}[method]
+    fit = [leg for leg in legs if leg.size is None or leg.size in generator.sizes]
+    return tuple(replace(leg, tied=tied) for leg in fit)
+
+
+def _left(objective: Objective, w: Tensor, target: Tensor) -> npt.NDArray[np.float64]:
+    """Return the perceptual distance of what is drawn at full resolution, image by image to spare memory."""
+    with torch.inference_mode():
+        each = [
+            objective.perceptual.compare(
+                shrunk(objective.generator.draw(row[None]), COMPARED), shrunk(goal[None], COMPARED)
+            )
+            for row, goal in zip(w, target, strict=True)
+        ]
+    return torch.cat(each).double().cpu().numpy()

@@ -1,0 +1,211 @@
+"""directions: which way to move a latent so that one attribute changes and named others stay.
+
+A direction is fitted in W on the mean row of the latents: a linear score ``s(w) = n'w + c`` for each attribute, by
+logistic regression for two levels and by ridge regression for numbers, with its skill measured on identities that
+the fit has not seen.
+
+The score's gradient ``n`` is not the way to move. Latents do not vary alike in all directions, and a step along ``n``
+leaves the cloud of faces. Of all steps that raise the main score by one standard deviation and leave the held scores
+where they are, ``step`` takes the one that is smallest in the latents' own metric:
+
+    minimise d' S^-1 d   subject to   N'd = e      =>      d = S N (N' S N)^-1 e
+
+with ``S`` the covariance of the mean rows and ``N`` the gradients of the main and the held attributes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GroupKFold
+
+from likewise.errors import SpecError, TableError, VectorError, nearest, some
+from likewise.tables import Faces, Vectors
+from likewise.tables.files import replacing
+
+Floats = npt.NDArray[np.float64]
+FOLDS = 5
+FEWEST = 40  # images with a label; below that a direction in hundreds of dimensions is noise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skill:
+    """How well a score reads its attribute from latents of identities it was not fitted on."""
+
+    measure: str
+    """``AUC`` for two levels, ``r`` (correlation) for numbers."""
+    value: float
+    images: int
+    identities: int
+    positive: str = ""
+    """For two levels: which of them has the higher score."""
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Linear scores of attributes in one generator's W, and the steps that follow from them."""
+
+    source: str
+    """The generator that the latents are of."""
+    labels: str
+    """Whose word the labels were."""
+    names: tuple[str, ...]
+    gradients: Floats
+    """``[k, D]``: of each score, scaled so that it has standard deviation one."""
+    covariance: Floats
+    """``[D, D]``: of the mean rows."""
+    skills: tuple[Skill, ...]
+
+    def scores(self, vectors: Vectors) -> pd.DataFrame:
+        """Return each image's scores in standard deviations (up to a constant), indexed by image."""
+        return pd.DataFrame(mean_rows(vectors) @ self.gradients.T, index=vectors.images, columns=list(self.names))
+
+    def step(self, main: str, *, hold: Sequence[str] = ()) -> Floats:
+        """Return ``[D]``: raises the main score by one standard deviation and leaves the held ones."""
+        wanted = [main, *hold]
+        unknown = [name for name in wanted if name not in self.names]
+        if unknown:
+            fix = nearest(unknown[0], self.names) or f"There is {some(self.names, 12)}."
+            raise SpecError("a direction of this name was fitted", got=some(unknown), fix=fix)
+        if len(set(wanted)) < len(wanted):
+            raise SpecError("an attribute is moved or held, once", got=some(wanted))
+        gradients = self.gradients[[self.names.index(name) for name in wanted]]  # [h, D]
+        spread = self.covariance @ gradients.T  # [D, h]
+        within = gradients @ spread
+        if np.linalg.cond(within) > 1e8:
+            raise SpecError(f"{main!r} can be told apart from what is held", got=some(hold), fix="Hold less.")
+        return spread @ np.linalg.solve(within, np.eye(len(wanted))[:, 0])
+
+    def write(self, path: str | Path) -> Path:
+        """Write to one ``.npz``; nothing in it is ever executed on reading."""
+        about = {"source": self.source, "labels": self.labels, "skills": [vars(skill) for skill in self.skills]}
+        with replacing(Path(path)) as temporary, temporary.open("wb") as handle:
+            np.savez_compressed(
+                handle,
+                names=np.array(self.names, dtype=str),
+                gradients=self.gradients.astype(np.float32),
+                covariance=self.covariance.astype(np.float32),
+                about=np.array(json.dumps(about)),
+            )
+        return Path(path)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Directions:
+        """Read what ``write`` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                about: dict[str, Any] = json.loads(str(stored["about"]))
+                return cls(
+                    source=about["source"],
+                    labels=about["labels"],
+                    names=tuple(map(str, stored["names"])),
+                    gradients=stored["gradients"].astype(np.float64),
+                    covariance=stored["covariance"].astype(np.float64),
+                    skills=tuple(Skill(**skill) for skill in about["skills"]),
+                )
+        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+            raise VectorError(f"{path} holds directions", got=f"{type(error).__name__}: {error}") from error
+
+
+def mean_rows(vectors: Vectors) -> Floats:
+    """Return the mean over the rows of each latent, ``[n, D]``; an embedding is its own mean."""
+    values = np.asarray(vectors.values, dtype=np.float64)
+    return values.mean(axis=1) if values.ndim == 3 else values
+
+
+def fit(faces: Faces, vectors: Vectors, attributes: Sequence[str], *, labels: str, shrink: float = 0.01) -> Directions:
+    """Fit a score for each attribute column; images without a label or without a latent have no part in it."""
+    known = faces.subset([image for image in faces.images if image in vectors])
+    if len(known) < FEWEST:
+        raise TableError(f"directions are fitted on at least {FEWEST} images with latents", got=str(len(known)))
+    rows = mean_rows(Vectors(known.images, vectors.take(known.images), source=vectors.source))
+    covariance = _shrunk(np.cov(rows, rowvar=False), shrink)
+    identity = known.frame["identity"].to_numpy()
+    fitted = [_fitted(rows, known.attribute(name), identity, name) for name in attributes]
+    return Directions(
+        source=vectors.source,
+        labels=labels,
+        names=tuple(attributes),
+        gradients=np.stack([gradient for gradient, _ in fitted]),
+        covariance=covariance,
+        skills=tuple(skill for _, skill in fitted),
+    )
+
+
+def _shrunk(covariance: Floats, share: float) -> Floats:
+    """Mix in a little of the round covariance, so that a metric exists also with fewer images than dimensions."""
+    size = len(covariance)
+    return np.asarray((1 - share) * covariance + share * np.trace(covariance) / size * np.eye(size))
+
+
+def _fitted(rows: Floats, column: pd.Series[Any], identity: npt.NDArray[np.object_], name: str) -> tuple[Floats, Skill]:
+    there = column.notna().to_numpy()
+    if there.sum() < FEWEST:
+        raise TableError(f"{name!r} is known for at least {FEWEST} images", got=str(int(there.sum())))
+    x, groups = rows[there], identity[there]
+    if len(set(groups)) < 2 * FOLDS:
+        raise TableError(f"folds need at least {2 * FOLDS} identities", got=str(len(set(groups))))
+    centre, spread = x.mean(axis=0), x.std(axis=0) + 1e-12
+    y, positive = _target(column[there], name)
+    z = (x - centre) / spread
+    unseen = np.empty(len(y))
+    for seen, left in GroupKFold(FOLDS).split(z, groups=groups):
+        unseen[left] = _score(_model(z[seen], y[seen], groups[seen], bool(positive)), z[left])
+    gradient = np.ravel(_model(z, y, groups, bool(positive)).coef_) / spread
+    skill = Skill(
+        measure="AUC" if positive else "r",
+        value=float(roc_auc_score(y, unseen) if positive else np.corrcoef(y, unseen)[0, 1]),
+        images=len(y),
+        identities=len(set(groups)),
+        positive=positive,
+    )
+    return gradient / (x @ gradient).std(), skill
+
+
+def _target(column: pd.Series[Any], name: str) -> tuple[Floats, str]:
+    """Return the label as numbers, and for two levels the one that counts as 1; more levels are refused."""
+    levels = sorted(column.unique(), key=str)
+    if len(levels) == 2:
+        return (column == levels[1]).to_numpy(float), str(levels[1])
+    if not pd.api.types.is_numeric_dtype(column) or len(levels) < 2:
+        fix = "Make a column for each level that you ask about."
+        raise TableError(f"{name!r} is a number or has two levels", got=some(levels), fix=fix)
+    return column.to_numpy(float), ""
+
+
+def _model(z: Floats, y: Floats, groups: npt.NDArray[np.object_], two_levels: bool) -> Any:
+    """Fit with the penalty that predicts other identities best."""
+    folds = list(GroupKFold(FOLDS).split(z, groups=groups))
+    if two_levels:
+        return LogisticRegressionCV(
+            Cs=np.logspace(-4, 0, 5), cv=folds, l1_ratios=(0.0,), use_legacy_attributes=False,
+            scoring="neg_log_loss", max_iter=500,
+        ).fit(z, y)  # fmt: skip
+    return RidgeCV(alphas=np.logspace(0, 5, 11), cv=folds).fit(z, y)
+
+
+def _score(model: Any, z: Floats) -> Floats:
+    return np.asarray(model.decision_function(z) if hasattr(model, "decision_function") else model.predict(z))
+
+
+def summary(directions: Directions) -> pd.DataFrame:
+    """Return one row an attribute: how well it is read, from how many, and how it goes along with the others."""
+    gradients, covariance = directions.gradients, directions.covariance
+    shared = gradients @ covariance @ gradients.T
+    spread = np.sqrt(np.diag(shared))
+    correlation = shared / np.outer(spread, spread)
+    rows: list[Mapping[str, object]] = []
+    for index, (name, skill) in enumerate(zip(directions.names, directions.skills, strict=True)):
+        others = np.where(np.arange(len(directions.names)) == index, 0, np.abs(correlation[index]))
+        closest = directions.names[int(others.argmax())] if len(others) > 1 else ""
+        rows.append({"attribute": name, **vars(skill), "goes along with": closest, "correlation": others.max()})
+    return pd.DataFrame(rows)

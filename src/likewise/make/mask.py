@@ -1,0 +1,79 @@
+"""mask: an edited face goes back into its picture inside the facial skin only; every other pixel stays as it was.
+
+The edit is faded in from the mask's edge inwards, never outwards: the fading weight is exactly 0 outside the mask, and
+where it is 0 the original byte is kept, not computed again. So the outside is identical bit for bit, whatever the
+editor did there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+from scipy import ndimage
+
+from likewise.errors import ImageError
+
+Picture = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
+Weight = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
+
+
+def one_piece(mask: Mask, *, near: tuple[float, float] | None = None) -> Mask:
+    """Return the one connected piece of the mask that is meant: the nearest to ``(x, y)``, or the largest."""
+    pieces, count = ndimage.label(mask)
+    if count < 2:
+        return mask
+    if near is None:
+        sizes = ndimage.sum_labels(mask, pieces, range(1, count + 1))
+        return np.asarray(pieces == 1 + int(np.argmax(sizes)))
+    spots = ndimage.distance_transform_edt(~mask, return_distances=False, return_indices=True)
+    row = int(np.clip(round(near[1]), 0, mask.shape[0] - 1))
+    column = int(np.clip(round(near[0]), 0, mask.shape[1] - 1))
+    return np.asarray(pieces == pieces[tuple(spots[:, row, column])])
+
+
+def feathered(mask: Mask, width: float) -> Weight:
+    """Return a weight that rises from 0 at the mask's edge to 1 at ``width`` pixels inside; 0 everywhere outside.
+
+    The picture's own border is no edge: a face that it cuts is edited up to the last row.
+    """
+    if not mask.any():
+        return np.zeros(mask.shape, np.float32)
+    if mask.all() or width <= 1:  # the outermost pixels lie one deep
+        return mask.astype(np.float32)
+    depth = ndimage.distance_transform_edt(mask)
+    return np.minimum(depth / width, 1).astype(np.float32)
+
+
+def pasted(original: Picture, edited: Picture, weight: Weight) -> Picture:
+    """Blend the edit into the original; where the weight is 0 the original's bytes are kept."""
+    if original.shape != edited.shape or weight.shape != original.shape[:2]:
+        got = f"{original.shape}, {edited.shape} and {weight.shape}"
+        raise ImageError("the original, the edit and the mask are of one size", got=got)
+    inside = weight > 0
+    share = weight[inside][:, None]
+    blend = share * edited[inside].astype(np.float32) + (1 - share) * original[inside].astype(np.float32)
+    result = original.copy()
+    result[inside] = np.rint(blend).astype(np.uint8)
+    return result
+
+
+def outside_changed(original: Picture, result: Picture, weight: Weight) -> int:
+    """Count the pixels outside the mask that differ: the certificate wants none."""
+    return int(((original != result).any(axis=-1) & (weight == 0)).sum())
+
+
+def returned(crop: npt.NDArray[np.uint8], transform: Floats, shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """Draw a crop back into the frame of its picture, ``[H, W, ...]``; ``transform [2, 3]`` led from picture to crop.
+
+    Pixel centres lie at whole numbers in ``transform`` and at halves for the library that warps.
+    """
+    linear = transform[:, :2]
+    shift = linear @ [-0.5, -0.5] + transform[:, 2] + 0.5
+    coefficients = tuple(np.column_stack([linear, shift]).ravel())
+    size = (shape[1], shape[0])
+    return np.asarray(
+        Image.fromarray(crop).transform(size, Image.Transform.AFFINE, coefficients, resample=Image.Resampling.BICUBIC)
+    )

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from likewise.errors import PluginError
+from likewise.make.descend import SINGH2021, Leg, Objective, descend, rows_apart, shrunk, solver_of
+from likewise.world.occupants import Pixels, WorldGenerator
+from tiny import Squares, Tiny
+
+
+def targets(n=2, seed=1):
+    tiny = Tiny()
+    return tiny.synthesise(np.repeat(tiny.sample_w(n, seed)[:, None], tiny.rows, axis=1))
+
+
+def test_the_objective_is_the_papers_with_r_as_a_mean():
+    tiny, rng = Tiny(), np.random.default_rng(0)
+    w = torch.from_numpy(rng.normal(size=(2, 4, 8)).astype(np.float32))
+    x = torch.from_numpy(targets())
+    loss = Objective(tiny, Squares(), weight=0.7).towards(x, 32)(w)
+    z = w.numpy()
+    apart = np.square(z - z.mean(axis=1, keepdims=True)).sum(axis=(1, 2)) / (4 * 8)
+    distance = np.square(tiny.draw(w).numpy() - x.numpy()).mean(axis=(1, 2, 3))
+    np.testing.assert_allclose(loss, distance + 0.7 * apart, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["refine", "singh2021"])
+def test_a_face_is_found_again(method):
+    x = targets()
+    w, left = solver_of(Tiny(), Squares(), method, weight=1e-3, seed=0)(x)
+    mean = Tiny().synthesise(np.tile(Tiny().mean_w(), (2, 4, 1)))
+    assert w.shape == (2, 4, 8)
+    assert (left < 0.02 * Squares().distance(mean, x)).all()
+
+
+def test_images_of_a_batch_do_not_see_each_other():
+    x = targets(3)
+    legs = (Leg(steps=20, rate=0.05, size=16), Leg(steps=10, rate=0.02))
+    start = torch.from_numpy(Tiny().mean_w()).expand(3, 4, -1)
+    objective = Objective(Tiny(), Squares(), weight=0.1)
+    together, _ = descend(objective, start, torch.from_numpy(x), legs, spread=1.0, seed=0)
+    for row in range(3):
+        alone, _ = descend(objective, start[:1], torch.from_numpy(x[row : row + 1]), legs, spread=1.0, seed=0)
+        np.testing.assert_allclose(together[row], alone[0], atol=1e-5)
+
+
+def test_most_steps_are_cheap_and_the_last_are_exact():
+    tiny = Tiny()
+    solver_of(tiny, Squares(), "refine", weight=0.1, seed=0)(targets())
+    assert tiny.drawn[-1] == tiny.resolution
+
+
+def test_lambda_draws_the_rows_together_and_infinity_ties_them():
+    x = targets()
+    apart = []
+    for weight in (0.0, 0.1, math.inf):
+        w, _ = solver_of(Tiny(), Squares(), "refine", weight=weight, seed=0)(x)
+        apart.append(float(rows_apart(torch.from_numpy(w)).mean()))
+    assert apart[0] > apart[1] > apart[2]
+    assert apart[2] == pytest.approx(0, abs=1e-10)
+
+
+def test_the_preset_goes_the_published_way():
+    """1000 steps; the rate rises over 5 %, stays, and falls by a cosine over the last 25 %; the loss is kept."""
+    from likewise.make.descend import _pace
+
+    (leg,) = SINGH2021
+    assert (leg.steps, leg.rate, leg.size) == (1000, 0.1, None)
+    assert [_pace(share, leg) for share in (0.0, 0.025, 0.05, 0.5, 0.75)] == pytest.approx([0, 0.5, 1, 1, 1])
+    assert _pace(0.875, leg) == pytest.approx(0.5)
+    assert _pace(0.999, leg) < 0.001
+
+
+def test_shrinking_averages():
+    x = torch.arange(16.0).reshape(1, 1, 4, 4)
+    assert shrunk(x, 2).flatten().tolist() == [2.5, 4.5, 10.5, 12.5]
+    assert shrunk(x, 8) is x
+
+
+def test_an_occupant_without_gradients_is_refused():
+    with pytest.raises(PluginError, match="is differentiable; got no 'device', 'draw', 'sizes'"):
+        solver_of(WorldGenerator(), Pixels(), "refine", weight=0.1, seed=0)
