@@ -14,7 +14,7 @@ class Tiny(TorchGenerator):
     """Each of four rows styles one scale of a 32 px image; the small exit leaves out the finest."""
 
     name, licence = "tiny", "part of the tests"
-    rows, dim, resolution, sizes = 4, 8, 32, (16, 32)
+    rows, dim, z_dim, resolution, sizes = 4, 8, 8, 32, (16, 32)
 
     def __init__(self) -> None:
         self.device = torch.device("cpu")
@@ -36,7 +36,7 @@ class Tiny(TorchGenerator):
             total = total + F.interpolate(
                 part, size=(size, size), mode="area" if pattern.shape[-1] > size else "nearest"
             )
-        return total / 4
+        return total / 16
 
 
 class Squares:

@@ -6,7 +6,7 @@ from PIL import Image
 
 import tiny
 from likewise.errors import SpecError
-from likewise.images import Album
+from likewise.images import Album, save
 from likewise.make.project import Projection, ProjectSpec, solver
 from likewise.plugins import register, to_pictures, to_signals
 from likewise.world.occupants import WorldGenerator
@@ -20,11 +20,11 @@ def test_auto_takes_the_method_that_fits(world):
 
 
 def test_a_bad_file_is_a_failure_and_the_rest_goes_on(world, tmp_path):
-    world.write(tmp_path)
-    good = sorted(path.name for path in (tmp_path / "images").iterdir())[:2]
-    (tmp_path / "images" / "bad.png").write_bytes(b"no picture")
-    names = [good[0], "bad.png", good[1]]
-    result = Projection(ProjectSpec(), Album(tmp_path / "images", {name: name for name in names}))(names)
+    names = ["a.png", "bad.png", "b.png"]
+    for name, picture in zip(names, world.pictures, strict=False):
+        save(tmp_path / name, picture)
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    result = Projection(ProjectSpec(), Album(tmp_path, {name: name for name in names}))(names)
     assert result["shown"].tolist() == [True, False, True]
     assert np.isnan(result["distance"]).tolist() == [False, True, False]
     assert (result["distance"][[0, 2]] < result["baseline"][[0, 2]]).all()

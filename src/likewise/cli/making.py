@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from likewise.cli.asking import bills, rater_options, services_of, sweep_album
 from likewise.cli.framing import framed, given_family
@@ -19,7 +18,7 @@ from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
-from likewise.errors import TableError
+from likewise.errors import ImageError, TableError
 from likewise.images import Album
 from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
 from likewise.make.project import Projection
@@ -77,6 +76,11 @@ class Job:
             tune(self.plan.engine)
             yield from self.plan.engine.map(work, items, folder=folder, progress=progress)
 
+    def again(self, name: str, work: Work, items: list[str]) -> Iterator[Result]:
+        """Go through the finished chunks of ``chunks`` once more."""
+        folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
+        yield from self.plan.engine.map(work, items, folder=folder)
+
     def used(self, occupant: Any) -> Any:
         """Note an occupant's licence for the sidecar."""
         self.licences[occupant.name] = occupant.licence
@@ -117,20 +121,26 @@ def project(job: Job) -> None:
 
 def _project_images(job: Job) -> None:
     (faces, album), spec = framed(job), job.plan.project
-    generator = job.used(create("generator", spec.generator))
+    generator = job.used(create("generator", spec.generator, spec.options))
     job.used(create("perceptual", spec.perceptual))
-    left: list[float] = []
-
-    def blocks() -> Iterator[npt.NDArray[np.float32]]:
-        for result in job.chunks("project", Projection(spec, album), faces.images):
-            left.extend(result["distance"] / np.maximum(result["baseline"], 1e-12))
-            yield result["w"]
-
-    source = f"{generator.name}, W+, lambda {spec.lambda_:g}"
-    with job.folder.swapped(LATENTS) as fresh:
-        write_stream(fresh, faces.images, blocks(), source=source)
-    missed = float(np.median(left))
-    job.summary = {"images": len(faces), "source": source, "median share of the picture not drawn": round(missed, 4)}
+    work = Projection(spec, album)
+    done = [
+        (result["shown"], result["distance"], result["baseline"])
+        for result in job.chunks("project", work, faces.images)
+    ]
+    shown, left, baseline = (np.concatenate(part) for part in zip(*done, strict=True))
+    if not shown.any():
+        raise ImageError("some image can be projected", got="none that decodes")
+    kept = [image for image, there in zip(faces.images, shown, strict=True) if there]
+    source = f"{generator.name}, W+, {spec.words}"
+    with job.folder.swapped(LATENTS) as fresh:  # the finished chunks are read once more, one at a time
+        blocks = (result["w"][result["shown"]] for result in job.again("project", work, faces.images))
+        write_stream(fresh, kept, blocks, source=source)
+    missed = float(np.median(left[shown] / np.maximum(baseline[shown], 1e-12)))
+    job.summary = {"images": len(kept), "source": source, "median share of the picture not drawn": round(missed, 4)}
+    if len(kept) < len(faces):
+        lost = faces.frame.loc[~shown, job.plan.contrast.column].value_counts().to_dict()
+        job.notes.append(f"{len(faces) - len(kept)} images could not be opened and are not projected: {lost}")
     if missed > 0.5:
         job.notes.append(
             f"The generator {generator.name} does not draw these images: {missed:.0%} of what sets them apart from its "

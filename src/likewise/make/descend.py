@@ -4,8 +4,9 @@ Two ways to go down the same objective:
 
 - ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its rate warmed up
   over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades.
-- ``REFINE`` is ours: from an encoder's guess, a few steps at low resolution where a step is cheap, then a few at full
-  resolution, because what is drawn at low resolution is only nearly the image, and an optimiser finds the difference.
+- ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
+  is drawn at low resolution is only nearly the image, and an optimiser finds the difference. A generator without low
+  resolutions takes all steps at its own.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Leg:
 
 
 SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05),)
-REFINE = (Leg(steps=40, rate=0.05, size=128), Leg(steps=20, rate=0.02))
+REFINE = (Leg(steps=80, rate=0.1, size=128), Leg(steps=20, rate=0.03))
 
 
 @dataclass(frozen=True)
@@ -166,9 +167,8 @@ def _cloud(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> tu
 
 
 def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tuple[Leg, ...]:
-    legs = {"singh2021": SINGH2021, "refine": REFINE, "encode": ()}[method]
-    fit = [leg for leg in legs if leg.size is None or leg.size in generator.sizes]
-    return tuple(replace(leg, tied=tied) for leg in fit)
+    legs = {"singh2021": SINGH2021, "refine": REFINE}[method]
+    return tuple(replace(leg, tied=tied, size=leg.size if leg.size in generator.sizes else None) for leg in legs)
 
 
 def _left(objective: Objective, w: Tensor, target: Tensor) -> npt.NDArray[np.float64]:

@@ -25,7 +25,7 @@ from likewise.make.gauss_newton import GaussNewton
 from likewise.plugins import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
 
 PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
-METHODS = ("auto", "gauss-newton", "refine", "encode", "singh2021")
+METHODS = ("auto", "gauss-newton", "refine", "singh2021")
 Solver = Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]
 """Takes signals to latents ``[n, L, D]`` and the perceptual distance that is left of each."""
 
@@ -41,9 +41,8 @@ class ProjectSpec:
     perceptual: str = "pixels"
     """The slot's occupant that compares."""
     method: str = "auto"
-    """``gauss-newton`` for small generators without gradients; ``refine`` (an encoder's guess, then few steps),
-    ``encode`` (the guess alone) and ``singh2021`` (the paper's 1000 steps) for those with; ``auto`` takes the first
-    that fits."""
+    """``gauss-newton`` for small generators without gradients; ``refine`` (cheap steps first, exact ones last) and
+    ``singh2021`` (the paper's 1000 steps) for those with; ``auto`` takes the first that fits."""
     lambda_: float | None = None
     """Weight of the rows' deviation from their mean (of R as a mean over all entries). 0 is the expanded space,
     infinity the restricted one (all rows equal). None is the method's own: the paper's 0.1, or 0.0001 for Gauss-Newton,
@@ -57,6 +56,11 @@ class ProjectSpec:
             raise SpecError(f"method is one of {some(METHODS)}", got=repr(self.method), fix=fix)
         if self.lambda_ is not None and not self.lambda_ >= 0:
             raise SpecError("lambda is at least 0", got=str(self.lambda_))
+
+    @property
+    def words(self) -> str:
+        """How it was done, for the vectors' source."""
+        return self.method + (f", lambda {self.lambda_:g}" if self.lambda_ is not None else "")
 
 
 @dataclass(frozen=True)
