@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from likewise import __version__
+from likewise.cli.study import study
 from likewise.errors import InputError, LikewiseError
 
 STAGES = {
@@ -28,6 +29,7 @@ STAGES = {
 _SECTIONS = (
     ("Start here", ("demo", "init", "run")),
     ("One stage at a time", tuple(STAGES)),
+    ("Ask people", ("study",)),
     ("Look around", ("show", "slots", "reproduce")),
 )
 
@@ -182,6 +184,9 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo(frame.to_string(index=False, float_format="{:.4f}".format))
     for note in made.notes:
         click.echo(note)
+
+
+cli.add_command(study)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
