@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from likewise.errors import LikewiseError
 from likewise.study.answering import Shown
 from likewise.study.export import comments, controls, people, progress, ratings
+from likewise.study.guard import whole
 from likewise.study.pages import facts, task_view
 from likewise.study.raters import Rater
 from likewise.study.series import series_of
@@ -129,7 +130,7 @@ async def preview(request: Request) -> Response:
     page = _page(request)
     page.preview = True
     study, at = page.site.study, request.query_params.get("at", "0")
-    step = int(at) if at.isdigit() and len(at) < 7 else 0
+    step = max(0, whole(at) or 0)
     here = f"/design/preview?lang={page.language}&at="
     if step == 0:
         return page.render("consent.html.j2", ticket="", looking=False, facts=facts(page), action="/design/preview")
@@ -177,5 +178,5 @@ async def preview_on(request: Request) -> Response:
     body = (await request.body())[:2000].decode("ascii", "replace")
     fields = dict(part.split("=", 1) for part in body.split("&") if "=" in part)
     at = fields.get("position", "0")
-    step = int(at) if at.isdigit() and len(at) < 7 else 0
+    step = max(0, whole(at) or 0)
     return see_other(f"/design/preview?lang={page.language}&at={step + 1}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -97,6 +98,11 @@ async def form_of(request: Request) -> dict[str, str]:
     if len(fields) < len(pairs):
         raise HTTPException(400)
     return fields
+
+
+def whole(text: str) -> int | None:
+    """Read a whole number of plain digits; other scripts' digits and long ones are none."""
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
 
 
 def same_site(request: Request) -> bool:

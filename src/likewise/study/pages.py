@@ -12,10 +12,10 @@ from starlette.responses import Response
 from likewise.study.answering import Shown, answer_and_next, next_task, undo
 from likewise.study.assignment import any_free
 from likewise.study.forms import MissingError, form_view, given_from
-from likewise.study.guard import form_of, same_site
+from likewise.study.guard import form_of, same_site, whole
 from likewise.study.parts import Item
 from likewise.study.raters import OVER, begin, find, join, set_language, withdraw
-from likewise.study.series import TRAINING_STEP, series_of
+from likewise.study.series import TRAINING_STEP, length_of
 from likewise.study.site import COOKIE, WORKER_FIELDS, Page, page_of, see_other, session
 from likewise.study.words import words
 
@@ -90,9 +90,10 @@ async def come_back(request: Request) -> Response:
     """Go on where a rater stopped, on any device."""
     page = await page_of(request)
     value = page.site.signer.unsign("back", request.path_params["token"]) or ""
-    if not value.isdigit():
+    key = whole(value)
+    if key is None:
         return page.message("bad_link", status=404)
-    page.rater = await page.site.ledger.run(lambda connection: find(connection, int(value)))
+    page.rater = await page.site.ledger.run(lambda connection: find(connection, key))
     return page.stay(see_other(_place(page)), page.rater.id) if page.rater else page.message("bad_link", status=404)
 
 
@@ -163,11 +164,11 @@ async def submit(request: Request) -> Response:
     if not site.signer.same(fields.get("csrf", ""), site.csrf(key)) or not same_site(request):
         raise HTTPException(403)
     item = site.study.items.get(site.item_of.get(fields.get("item", ""), ""))
-    position = fields.get("position", "")
-    if item is None or not position.lstrip("-").isdigit() or len(position) > 8:
+    position = whole(fields.get("position", ""))
+    if item is None or position is None:
         raise HTTPException(400)
     try:
-        given = given_from(site.study, item, int(position), fields)
+        given = given_from(site.study, item, position, fields)
     except MissingError as missing:
         return await _ask_again(request, missing)
     except ValueError as error:
@@ -232,8 +233,7 @@ def _progress(page: Page, shown: Shown) -> dict[str, Any]:
     study = page.site.study
     if shown.position < 0:
         return {"done": shown.position % TRAINING_STEP, "total": len(study.training.items), "practice": True}
-    length = series_of(study, shown.rater.id, shown.rater.arm).length
-    return {"done": shown.position, "total": length, "practice": False}
+    return {"done": shown.position, "total": length_of(study, shown.rater.arm), "practice": False}
 
 
 def _feedback(page: Page, shown: Shown, values: Any) -> Response:

@@ -76,7 +76,11 @@ def open_database(url: str) -> sa.Engine:
     try:
         with engine.begin() as connection:
             _migrate(connection)
+    except VersionError:
+        engine.dispose()
+        raise
     except sa.exc.OperationalError as error:
+        engine.dispose()
         got = str(error.orig).splitlines()[0]
         fix = "Check the address of the database, that it runs, and the password."
         raise StoreError("the study's database can be opened", got=got, fix=fix) from error

@@ -43,6 +43,12 @@ def _permutation(seed: int, rater: int, units: int) -> tuple[int, ...]:
     return tuple(np.random.default_rng([seed, 2, rater]).permutation(units).tolist())
 
 
+def length_of(study: Parts, arm: str) -> int:
+    """Return how many positions a series in this arm has."""
+    attention = all(a.attention for a in study.arms if a.name == arm)
+    return study.tasks_per_rater + study.gold.per_rater + (study.attention.per_rater if attention else 0)
+
+
 def series_of(study: Parts, rater: int, arm: str) -> Series:
     """Draw a rater's order of units and the positions of the controls."""
     attention = all(a.attention for a in study.arms if a.name == arm)

@@ -26,8 +26,8 @@ class Signer:
     key: bytes
 
     def mac(self, purpose: str, value: str, size: int = 16) -> str:
-        """Return a short keyed digest, safe in an address: letters and digits only."""
-        found = hmac.digest(self.key, f"{purpose}\0{value}".encode(), hashlib.sha256)[:size]
+        """Return a short keyed digest (BLAKE2b), safe in an address: letters and digits only."""
+        found = hashlib.blake2b(f"{purpose}\0{value}".encode(), key=self.key, digest_size=size).digest()
         return base64.b32encode(found).decode().rstrip("=").lower()
 
     def sign(self, purpose: str, value: str) -> str:
@@ -64,7 +64,7 @@ def read_key(folder: Path, *, create: bool = True) -> Signer:
         key = bytes.fromhex(text.strip())
     except ValueError:
         key = b""
-    if len(key) < _BYTES:
+    if len(key) != _BYTES:
         fix = "Put the study's own key back; without it links, codes and hashed ids cannot be made again."
         raise StudyError(f"the key of a study has {2 * _BYTES} hexadecimal digits", got=f"{len(text.strip())}", fix=fix)
     return Signer(key)

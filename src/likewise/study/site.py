@@ -15,7 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from likewise.errors import StudyError
 from likewise.study.frozen import freeze
+from likewise.study.guard import whole
 from likewise.study.ledger import Ledger
 from likewise.study.parts import Item, Parts
 from likewise.study.pictures import Gallery
@@ -54,8 +56,12 @@ class Site:
         """Freeze the plan, open its database and make every unit's places."""
         signer, engine = read_key(folder), open_database(url)
         found = freeze(study, folder)
-        with engine.begin() as connection:
-            begin_study(connection, study, found)
+        try:
+            with engine.begin() as connection:
+                begin_study(connection, study, found)
+        except StudyError:
+            engine.dispose()
+            raise
         gallery = Gallery(study, signer, folder / ".pictures")
         return cls(study, signer, engine, Ledger(engine), gallery, found, **options)
 
@@ -154,6 +160,7 @@ class Page:
             "csrf": self.site.csrf(self.rater.id) if self.rater else "",
             "plan": self.site.plan_hash[:12],
             "notice": "",
+            "bare": self.request.headers.get("x-likewise") == "script",  # our script keeps the frame of the page
         }
         return HTMLResponse(_PAGES.get_template(template).render({**known, **values}), status)
 
@@ -175,8 +182,11 @@ class Page:
 
 def session(site: Site, request: Request) -> int | None:
     """Return the rater's number from a genuine session cookie."""
-    value = site.signer.unsign("session", request.cookies.get(COOKIE, ""))
-    return int(value) if value and value.isdigit() else None
+    if "likewise.rater" not in request.scope:
+        value = site.signer.unsign("session", request.cookies.get(COOKIE, ""))
+        request.scope["likewise.rater"] = whole(value or "")
+    found: int | None = request.scope["likewise.rater"]
+    return found
 
 
 async def page_of(request: Request) -> Page:

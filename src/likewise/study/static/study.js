@@ -16,7 +16,10 @@
     const page = new DOMParser().parseFromString(text, "text/html");
     document.title = page.title;
     document.documentElement.lang = page.documentElement.lang;
-    for (const selector of ["header.top", "main", "footer"]) $(selector).replaceWith(document.adoptNode($(selector, page)));
+    for (const selector of ["header.top", "main", "footer"]) {
+      const fresh = $(selector, page);
+      if (fresh) $(selector).replaceWith(document.adoptNode(fresh)); // the footer stays as it is
+    }
     document.querySelectorAll('link[rel="prefetch"]').forEach((link) => link.remove());
     page.querySelectorAll('link[rel="prefetch"]').forEach((link) => document.head.append(document.adoptNode(link)));
     if (address) history.replaceState(null, "", address);
