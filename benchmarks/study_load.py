@@ -100,7 +100,8 @@ class Served:
     async def _up(self) -> None:
         for _ in range(400):
             try:
-                status, _, _ = await Browser("127.0.0.1", self.port).get("/health")
+                async with Browser("127.0.0.1", self.port) as browser:
+                    status, _, _ = await browser.get("/health")
             except OSError:
                 status = 0
             if status == 200:
@@ -135,7 +136,7 @@ async def load(port: int, link: str, number: int, seconds: float, pace: float) -
     running = [asyncio.create_task(_until(browser, link, k, think, walks)) for k, browser in enumerate(browsers)]
     await asyncio.gather(*running)
     for browser in browsers:
-        browser.close()
+        await browser.close()
     return walks, time.perf_counter() - begun
 
 

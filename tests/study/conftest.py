@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -12,11 +14,11 @@ _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """A PostgreSQL server of this test run; durable as in earnest."""
+def server():
+    """A PostgreSQL server of this test run; durable as in earnest. Its own user must be able to reach the folder."""
     if why_not():
         pytest.skip(why_not())
-    with postgres(tmp_path_factory.mktemp("pg") / "server") as running:
+    with tempfile.TemporaryDirectory(prefix="likewise-") as folder, postgres(Path(folder) / "server") as running:
         yield running
 
 

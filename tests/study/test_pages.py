@@ -76,7 +76,7 @@ def test_a_miss_is_explained_and_a_hit_is_not(full):
 def test_controls_look_like_all_others(full):
     """Apart from words, numbers and opaque names, the page of a gold or attention item is that of a unit."""
     visitor = Visitor(full, worker="w")
-    page = visitor.get("/task").text if False else visitor.join()
+    page = visitor.join()
     shapes: dict[str, set[str]] = {}
     while (fields := form(page)) is not None or 'href="/task"' in page:
         if fields is None:

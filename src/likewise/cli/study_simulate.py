@@ -108,11 +108,8 @@ async def _all(
 
     async def one(k: int, ability: float) -> Walk:
         async with gate:
-            browser = Browser("127.0.0.1", port)
             choose = chooser(study, site.item_of, truth, ability, seed * 100_003 + k)
-            try:
+            async with Browser("127.0.0.1", port) as browser:
                 return await walk(browser, f"{site.join_path()}?worker_id=simulated-{k}", choose)
-            finally:
-                browser.close()
 
     return await asyncio.gather(*(one(k, ability) for k, ability in enumerate(abilities)))

@@ -6,10 +6,12 @@ For rehearsing a study, for tests and for load. They talk to this machine only.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 from urllib.parse import urlencode
 
 import numpy as np
@@ -56,8 +58,7 @@ class Browser:
             writer.write(request)
             return await self._answer(reader)
         except (OSError, asyncio.IncompleteReadError):
-            self._streams = None
-            writer.close()
+            await self.close()
             raise
 
     async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, str, str]:
@@ -69,11 +70,19 @@ class Browser:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         return int(lines[0].split()[1]), body.decode(), headers.get("location", "")
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Hang up."""
         if self._streams is not None:
-            self._streams[1].close()
-            self._streams = None
+            writer, self._streams = self._streams[1], None
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 @dataclass
