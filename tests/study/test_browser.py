@@ -136,8 +136,8 @@ def to_the_end(page, answer, name):
             if heading not in kinds:
                 keep(page, f"{name}-said-{len(kinds)}")
             kinds.add(heading)
-            page.locator("main a.primary").click()
-            page.wait_for_load_state()
+            with page.expect_navigation():
+                page.locator("main a.primary").click()
     raise AssertionError("no end")
 
 
@@ -203,17 +203,22 @@ def test_everything_works_without_script(study, chromium):
         pytest.skip("one study is enough for this")
     page = watched(chromium, address, [], java_script_enabled=False, **DESK)
     page.goto(address + site.join_path())
-    page.locator("button[value=agree]").click()
-    page.locator("main form button.primary").click()
+
+    def follow(what):
+        with page.expect_navigation():
+            page.locator(what).click()
+
+    follow("button[value=agree]")
+    follow("main form button.primary")
     for _ in range(60):
         if page.locator("output").count():
             break
         if page.locator("form[data-task]").count():
             page.locator("fieldset").first.locator("input").first.check()
             page.locator("fieldset").nth(1).locator("input").first.check()
-            page.locator("[data-next]").click()
+            follow("[data-next]")
         else:
-            page.locator("main a.primary").click()
+            follow("main a.primary")
     assert page.locator("output").count() == 1
     page.context.close()
 
