@@ -40,7 +40,7 @@ def look(site, key, now=0.0):
 
 def say(site, key, shown, value=1.0, now=1.0):
     question = site.study.asked(site.study.items[shown.item])[0].name
-    given = Given(shown.position, shown.item, {question: value})
+    given = Given(shown.position, shown.item, {question: value}, shown=shown.shown_at)
     return site.ledger.submit(lambda c: answer_and_next(c, site.study, key, given, now)).result()
 
 

@@ -11,12 +11,19 @@ import sqlalchemy as sa
 
 from likewise.study.assignment import lay_out
 from likewise.study.parts import Exclusion, Parts
-from likewise.study.raters import OVER, Rater, find, give_back, lay_training, replace_answers, set_state
-from likewise.study.schema import task
+from likewise.study.raters import OVER, RATER_COLUMNS, Rater, find, give_back, lay_training, replace_answers, set_state
+from likewise.study.schema import rater, task
 
 _OPEN = (
     sa.select(task.c.id, task.c.position, task.c.item, task.c.kind, task.c.shown_at)
     .where((task.c.rater == sa.bindparam("by")) & task.c.answered_at.is_(None))
+    .order_by(task.c.position)
+    .limit(2)
+)
+_NEXT = (
+    sa.select(*RATER_COLUMNS, task.c.position, task.c.item, task.c.kind, task.c.shown_at)
+    .select_from(rater.outerjoin(task, (task.c.rater == rater.c.id) & task.c.answered_at.is_(None)))
+    .where(rater.c.id == sa.bindparam("by"))
     .order_by(task.c.position)
     .limit(2)
 )
@@ -35,6 +42,7 @@ _RECORD = (
     )
     .values(
         answered_at=sa.bindparam("at"),
+        shown_at=sa.func.coalesce(task.c.shown_at, sa.bindparam("since", type_=sa.Float)),
         value=sa.bindparam("given"),
         certainty=sa.bindparam("sure"),
         comment=sa.bindparam("words"),
@@ -56,6 +64,8 @@ class Given:
     values: Mapping[str, float | None]
     certainty: int | None = None
     comment: str = ""
+    shown: float | None = None
+    """When the task was shown, as its own form says."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +98,11 @@ def next_task(connection: sa.Connection, study: Parts, who: Rater, now: float) -
     return Shown(who, position, item, kind, following, shown_at or now)
 
 
-def answer(connection: sa.Connection, study: Parts, who: Rater, given: Given, now: float) -> str:
+def answer(connection: sa.Connection, by: int, given: Given, now: float) -> str:
     """Record an answer: ``recorded``, ``again`` (it was there already), or ``gone`` (the place is lost)."""
     values = json.dumps({name: given.values.get(name) for name in sorted(given.values)})
-    key = {"by": who.id, "here": given.position, "what": given.item}
-    facts = {"at": now, "given": values, "sure": given.certainty, "words": given.comment or None}
+    key = {"by": by, "here": given.position, "what": given.item}
+    facts = {"at": now, "given": values, "sure": given.certainty, "words": given.comment or None, "since": given.shown}
     if connection.execute(_RECORD, {**key, **facts}).rowcount == 1:
         return "recorded"
     return "again" if connection.execute(_ANSWERED, key).scalar() is not None else "gone"
@@ -101,19 +111,35 @@ def answer(connection: sa.Connection, study: Parts, who: Rater, given: Given, no
 def answer_and_next(
     connection: sa.Connection, study: Parts, key: int, given: Given, now: float
 ) -> tuple[str, Shown] | None:
-    """Record an answer, apply the rules if it was a control, and return what comes next; None for a stranger."""
-    who = find(connection, key, lock=True)
-    if who is None:
+    """Record an answer, apply the rules if it was a control, and return what comes next; None for a stranger.
+
+    The usual case is two statements: the answer, and the next task that is already laid out. When that one was shown
+    is not written yet: its form carries the time, signed, and the answer brings it along.
+    """
+    outcome = answer(connection, key, given, now)
+    rows = connection.execute(_NEXT, {"by": key}).all()
+    if not rows:
         return None
+    who = Rater(*rows[0][:6])
+    kind = study.kinds[given.item] if outcome == "recorded" else ""
     if who.state in OVER:
         return "gone", Shown(who)
-    outcome = answer(connection, study, who, given, now)
-    kind = "" if outcome != "recorded" else study.kinds[given.item]
-    if kind in ("gold", "attention"):
-        who = judge(connection, study, who, now)
     if kind == "training" and feedback_on(study, given):
         return outcome, Shown(who, given.position, given.item, "feedback")
-    return outcome, next_task(connection, study, who, now)
+    if rows[0].position is None or kind in ("gold", "attention"):
+        return outcome, _after_control(connection, study, key, kind, now)
+    following = rows[1].item if len(rows) > 1 else ""
+    return outcome, Shown(who, rows[0].position, rows[0].item, rows[0].kind, following, rows[0].shown_at or now)
+
+
+def _after_control(connection: sa.Connection, study: Parts, key: int, kind: str, now: float) -> Shown:
+    """Apply the rules after a control, and lay out more tasks, while no other process serves the same rater."""
+    who = find(connection, key, lock=True)
+    if who is None:
+        raise LookupError("a rater who was there a moment ago")
+    if kind in ("gold", "attention"):
+        who = judge(connection, study, who, now)
+    return next_task(connection, study, who, now)
 
 
 def feedback_on(study: Parts, given: Given) -> bool:
@@ -188,7 +214,7 @@ def _at_end(connection: sa.Connection, study: Parts, key: int, rule: Exclusion) 
         return "gold_below"
     mine = (task.c.rater == key) & (task.c.kind == "work") & task.c.answered_at.is_not(None)
     rows = connection.execute(sa.select(task.c.answered_at - task.c.shown_at, task.c.value).where(mine)).all()
-    if rows and rule.median_seconds_below and median(row[0] for row in rows) < rule.median_seconds_below:
+    if rows and rule.median_seconds_below and median(row[0] or 0.0 for row in rows) < rule.median_seconds_below:
         return "median_seconds_below"
     values = [row[1] for row in rows]
     most = max((values.count(value) for value in set(values)), default=0)

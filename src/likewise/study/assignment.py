@@ -6,8 +6,9 @@ SKIP LOCKED, so two processes that want the same place do not wait for each othe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import sqlalchemy as sa
 
@@ -17,7 +18,8 @@ from likewise.study.series import Series, series_of
 
 RESERVE = 5
 """So many positions are laid out at a time: the next pictures can be loaded ahead, and few places are held idle."""
-_LOOK = 64
+_LOOK = 8
+"""Units that are looked at first for a free place; the look widens when they have none."""
 
 _FREE = task.c.answered_at.is_(None) & (task.c.rater.is_(None) | (task.c.held_until < sa.bindparam("now")))
 _OF_ITEMS = (
@@ -25,7 +27,11 @@ _OF_ITEMS = (
     .where((task.c.kind == "work") & task.c.item.in_(sa.bindparam("items", expanding=True)) & _FREE)
     .order_by(task.c.id)
 )
-_STILL_FREE = sa.select(task.c.id).where((task.c.id == sa.bindparam("place")) & _FREE).with_for_update(skip_locked=True)
+_STILL_FREE = (
+    sa.select(task.c.id)
+    .where(task.c.id.in_(sa.bindparam("places", expanding=True)) & _FREE)
+    .with_for_update(skip_locked=True)
+)
 _TAKE = (
     sa.update(task)
     .where(task.c.id == sa.bindparam("place"))
@@ -47,11 +53,11 @@ class Person:
 def lay_out(connection: sa.Connection, study: Parts, person: Person, now: float) -> int:
     """Give a rater the next few positions; return how many could be filled (0: nothing is left for this rater)."""
     series = series_of(study, person.id, person.arm)
-    mine = connection.execute(_MINE, {"by": person.id}).all()
+    mine = [(item, position) for item, position in connection.execute(_MINE, {"by": person.id}).all()]
     start = max((position for _, position in mine), default=-1) + 1
     wanted = range(start, min(start + RESERVE, series.length))
     units = sum(position not in series.controls for position in wanted)
-    places = _claim(connection, study, series, {item for item, _ in mine}, person.id, units, now)
+    places = _claim(connection, study, series, mine, person.id, units, now)
     return _place(connection, study, series, person.id, list(wanted), places, now)
 
 
@@ -88,14 +94,21 @@ def _insert(connection: sa.Connection, rows: list[dict[str, object]]) -> list[di
 
 
 def _claim(
-    connection: sa.Connection, study: Parts, series: Series, seen: set[str], by: int, number: int, now: float
+    connection: sa.Connection,
+    study: Parts,
+    series: Series,
+    mine: Sequence[tuple[str, int]],
+    by: int,
+    number: int,
+    now: float,
 ) -> list[int]:
     """Lock free places of different units, in the rater's order from where the rater is; go round once."""
     if number == 0:
         return []
-    keys = [study.units[k].key for k in series.order]
-    start = max((k for k, key in enumerate(keys) if key in seen), default=-1) + 1
-    ahead = (key for key in keys[start:] + keys[:start] if key not in seen)
+    ranks = {item: series.order.index(study.places[item]) for item, _ in mine if item in study.places}
+    start = max(ranks.values(), default=-1) + 1
+    round_trip = chain(islice(series.order, start, None), islice(series.order, start))
+    ahead = (key for k in round_trip if (key := study.units[k].key) not in ranks)
     found: list[int] = []
     size = _LOOK
     while len(found) < number and (batch := list(islice(ahead, size))):
@@ -107,16 +120,16 @@ def _claim(
 def _lock(connection: sa.Connection, batch: list[str], by: int, number: int, now: float) -> list[int]:
     """Lock a free place of each of the first ``number`` units that have one."""
     free: dict[str, list[int]] = {}
-    for place, item in connection.execute(_OF_ITEMS, {"items": batch, "now": now}):
+    for place, item in connection.execute(_OF_ITEMS, {"items": batch, "now": now}).all():
         free.setdefault(item, []).append(place)
+    waiting = [_from(free[item], by) for item in batch if item in free]
     found: list[int] = []
-    for item in batch:
-        for place in _from(free.get(item, []), by):
-            if connection.execute(_STILL_FREE, {"place": place, "now": now}).scalar() is not None:
-                found.append(place)
-                break
-        if len(found) == number:
-            break
+    while len(found) < number and waiting:
+        tried, waiting = waiting[: number - len(found)], waiting[number - len(found) :]
+        picks = [places[0] for places in tried]
+        locked = set(connection.execute(_STILL_FREE, {"places": picks, "now": now}).scalars().all())
+        found += [place for place in picks if place in locked]
+        waiting = [places[1:] for places in tried if places[0] not in locked and places[1:]] + waiting
     return found
 
 

@@ -164,6 +164,7 @@ def _step(page: Page, step: int, keys: list[str]) -> Response:
         "task.html.j2",
         position=step,
         item="",
+        shown="",
         action=f"/design/preview?lang={page.language}",
         done=k if training else k - practice,
         total=total,

@@ -45,15 +45,15 @@ def form_view(study: Parts, item: Item, language: str) -> dict[str, Any]:
     return {"groups": groups, "instant": instant, "certainty": study.certainty, "comment": study.comment}
 
 
-def given_from(study: Parts, item: Item, position: int, fields: Mapping[str, str]) -> Given:
+def given_from(study: Parts, item: Item, position: int, shown: float | None, fields: Mapping[str, str]) -> Given:
     """Turn a form's fields into an answer; MissingError: a question lacks one; ValueError: it is none."""
     asked = study.asked(item)
     if study.skip and "skip" in fields:
-        return Given(position, item.key, {question.name: None for question in asked})
+        return Given(position, item.key, {question.name: None for question in asked}, shown=shown)
     values = {question.name: _value(question, fields.get(field_name(k), "")) for k, question in enumerate(asked)}
     certainty = _certainty(fields.get("certainty", "")) if study.certainty else None
     comment = _CONTROL.sub("", fields.get("comment", "")).strip()[:LONGEST_COMMENT] if study.comment else ""
-    return Given(position, item.key, values, certainty, comment)
+    return Given(position, item.key, values, certainty, comment, shown)
 
 
 def _value(question: Question, text: str) -> float:

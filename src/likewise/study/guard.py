@@ -102,7 +102,7 @@ async def form_of(request: Request) -> dict[str, str]:
 
 def whole(text: str) -> int | None:
     """Read a whole number of plain digits; other scripts' digits and long ones are none."""
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
+    return int(text) if re.fullmatch(r"-?[0-9]{1,15}", text) else None
 
 
 def same_site(request: Request) -> bool:

@@ -16,7 +16,7 @@ from likewise.study.guard import form_of, same_site, whole
 from likewise.study.parts import Item
 from likewise.study.raters import OVER, begin, find, join, set_language, withdraw
 from likewise.study.series import TRAINING_STEP, length_of
-from likewise.study.site import COOKIE, WORKER_FIELDS, Page, page_of, see_other, session
+from likewise.study.site import COOKIE, WORKER_FIELDS, Page, Site, page_of, see_other, session
 from likewise.study.words import words
 
 _TICKET_HOURS = 48
@@ -168,7 +168,7 @@ async def submit(request: Request) -> Response:
     if item is None or position is None:
         raise HTTPException(400)
     try:
-        given = given_from(site.study, item, position, fields)
+        given = given_from(site.study, item, position, _shown_at(site, key, position, fields), fields)
     except MissingError as missing:
         return await _ask_again(request, missing)
     except ValueError as error:
@@ -183,6 +183,14 @@ async def submit(request: Request) -> Response:
     if request.headers.get("x-likewise") == "script" or shown.kind in ("qualified", "again"):
         return show(page, shown, notice="gone" if outcome == "gone" else "")
     return see_other("/end" if shown.rater.state in OVER else "/task")
+
+
+def _shown_at(site: Site, key: int, position: int, fields: dict[str, str]) -> float:
+    """Return when a form says that it was shown; the time is signed for this rater and this position."""
+    told = whole(site.signer.unsign(f"shown {key} {position}", fields.get("shown", "")) or "")
+    if told is None:
+        raise ValueError("shown")
+    return told / 1000
 
 
 async def _ask_again(request: Request, missing: MissingError) -> Response:
@@ -210,6 +218,7 @@ def show(page: Page, shown: Shown, *, notice: str = "", status: int = 200) -> Re
         notice=t.get(notice, notice),
         position=shown.position,
         item=page.site.opaque[shown.item],
+        shown=page.site.signer.sign(f"shown {shown.rater.id} {shown.position}", str(round(shown.shown_at * 1000))),
         action="/task",
         **task_view(page, item, following),
         **_progress(page, shown),

@@ -166,6 +166,11 @@ class Parts:
         return {item.key: item for group in groups for item in group}
 
     @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each unit stands in the plan."""
+        return {unit.key: k for k, unit in enumerate(self.units)}
+
+    @cached_property
     def kinds(self) -> dict[str, str]:
         """What every item is: ``work``, ``training``, ``gold`` or ``attention``."""
         parts = ("training", "gold", "attention")

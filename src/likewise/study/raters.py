@@ -28,8 +28,8 @@ class Rater(Person):
     reason: str
 
 
-_COLUMNS = (rater.c.id, rater.c.arm, rater.c.name, rater.c.language, rater.c.state, rater.c.reason)
-_BY_ID = sa.select(*_COLUMNS).where(rater.c.id == sa.bindparam("key"))
+RATER_COLUMNS = (rater.c.id, rater.c.arm, rater.c.name, rater.c.language, rater.c.state, rater.c.reason)
+_BY_ID = sa.select(*RATER_COLUMNS).where(rater.c.id == sa.bindparam("key"))
 _LOCKED = _BY_ID.with_for_update()
 
 
@@ -41,7 +41,7 @@ def find(connection: sa.Connection, key: int, *, lock: bool = False) -> Rater | 
 
 def join(connection: sa.Connection, study: Parts, signer: Signer, worker: str, language: str, now: float) -> Rater:
     """Add a rater who has consented, or return the one that is there: joining twice is joining once."""
-    found = connection.execute(sa.select(*_COLUMNS).where(rater.c.worker == worker)).first()
+    found = connection.execute(sa.select(*RATER_COLUMNS).where(rater.c.worker == worker)).first()
     if found:
         return Rater(*found)
     if connection.dialect.name == "postgresql":
