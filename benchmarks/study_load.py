@@ -109,6 +109,18 @@ class Served:
             await asyncio.sleep(0.05)
         raise RuntimeError("the server does not answer")
 
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that all server processes have used."""
+        ticks = 0
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(")")[2].split()
+            except OSError:  # it ended while we looked
+                continue
+            if int(fields[2]) == self.process.pid:  # its process group is ours
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def kill(self, how: signal.Signals = signal.SIGTERM) -> None:
         """End the processes that we started."""
         os.killpg(self.process.pid, how)
@@ -170,7 +182,9 @@ def measure(name: str, folder: Path, url: str, *, processes: int, pace: float, s
     """Measure one database and print a row."""
     served = Served(folder, url, processes)
     try:
+        begun = served.cpu_seconds()
         paced, took = asyncio.run(load(served.port, served.link, RATERS, seconds, pace))
+        spent = served.cpu_seconds() - begun
         free, free_took = asyncio.run(load(served.port, served.link, RATERS, seconds / 2, 0))
     finally:
         served.kill()
@@ -180,7 +194,7 @@ def measure(name: str, folder: Path, url: str, *, processes: int, pace: float, s
     p50, p99 = np.quantile(times, [0.5, 0.99])
     print(
         f"{name:<24} {len(times) / took:7.0f} {p50:7.1f} {p99:7.1f}   {len(fast) / free_took:7.0f} "
-        f"{np.quantile(fast, 0.99):7.0f}   {served.start_seconds:5.1f}",
+        f"{np.quantile(fast, 0.99):7.0f}   {served.start_seconds:5.1f}   {1000 * spent / len(times):6.2f}",
         flush=True,
     )
 
@@ -198,7 +212,7 @@ def main() -> None:
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {platform.platform()}")
         print(f"this disk: {sync_rate(root):.0f} syncs a second")
         print(f"{RATERS} raters            at a pace of {given.pace:.0f}/s            without a pause")
-        print(f"{'':<24} {'/s':>7} {'p50 ms':>7} {'p99 ms':>7}   {'/s':>7} {'p99 ms':>7}   start s")
+        print(f"{'':<24} {'/s':>7} {'p50 ms':>7} {'p99 ms':>7}   {'/s':>7} {'p99 ms':>7}   start s   CPU ms each")
         if given.only != "postgresql":
             measure("SQLite, 1 process", make_study(root / "sqlite"), "", processes=1, pace=given.pace,
                     seconds=given.seconds)  # fmt: skip
