@@ -129,8 +129,12 @@ class Served:
             self.process.stdout.close()
 
 
-async def load(port: int, link: str, number: int, seconds: float, pace: float) -> tuple[list[Walk], float]:
-    """Have raters answer for a time, at ``pace`` answers a second in all (0: as fast as they can)."""
+async def load(served: Served, number: int, seconds: float, pace: float) -> tuple[list[Walk], float, float]:
+    """Have raters answer for a time, at ``pace`` answers a second in all (0: as fast as they can).
+
+    Return what they did, how long it took, and the CPU time that the server needed for it; joining is not counted.
+    """
+    port, link = served.port, served.link
     rng = np.random.default_rng(0)
     end = time.perf_counter() + 3600
     walks: list[Walk] = []
@@ -143,13 +147,14 @@ async def load(port: int, link: str, number: int, seconds: float, pace: float) -
     browsers = [Browser("127.0.0.1", port) for _ in range(number)]
     joined = [asyncio.create_task(walk(b, f"{link}?worker_id=w{k}", _first, most=0)) for k, b in enumerate(browsers)]
     await asyncio.gather(*joined)
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), served.cpu_seconds()
     end = begun + seconds
     running = [asyncio.create_task(_until(browser, link, k, think, walks)) for k, browser in enumerate(browsers)]
     await asyncio.gather(*running)
+    took, used = time.perf_counter() - begun, served.cpu_seconds() - used
     for browser in browsers:
         await browser.close()
-    return walks, time.perf_counter() - begun
+    return walks, took, used
 
 
 def _first(item: str, form: str) -> dict[str, str]:
@@ -182,10 +187,8 @@ def measure(name: str, folder: Path, url: str, *, processes: int, pace: float, s
     """Measure one database and print a row."""
     served = Served(folder, url, processes)
     try:
-        begun = served.cpu_seconds()
-        paced, took = asyncio.run(load(served.port, served.link, RATERS, seconds, pace))
-        spent = served.cpu_seconds() - begun
-        free, free_took = asyncio.run(load(served.port, served.link, RATERS, seconds / 2, 0))
+        paced, took, spent = asyncio.run(load(served, RATERS, seconds, pace))
+        free, free_took, _ = asyncio.run(load(served, RATERS, seconds / 2, 0))
     finally:
         served.kill()
     times = np.array([t for w in paced for t in w.seconds]) * 1000
