@@ -86,9 +86,13 @@ class Served:
         command += ["--database", url] if url else []
         begun = time.perf_counter()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-        link = self._line("link:")
-        self.port, self.link = int(link.split(":")[-1].split("/")[0]), "/" + link.split("/", 3)[-1]
-        asyncio.run(self._up())
+        try:
+            link = self._line("link:")
+            self.port, self.link = int(link.split(":")[-1].split("/")[0]), "/" + link.split("/", 3)[-1]
+            asyncio.run(self._up())
+        except BaseException:
+            self.kill()  # never leave one behind
+            raise
         self.start_seconds = time.perf_counter() - begun
 
     def _line(self, word: str) -> str:
