@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from likewise.design.retrieval import retrieval
     from likewise.design.trials import trials
     from likewise.report.figures import gap_plot, love_plot, rate_plot
+    from likewise.study.plan import Study
     from likewise.tables import Contrast, Estimates, Faces, MatchSpec, Pairs, Ratings, Vectors
     from likewise.world import World
 
 __version__ = "0.1.0"
 __all__ = [
-    "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors", "World",
+    "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Study", "Vectors", "World",
     "balance", "gap_plot", "gaps", "love_plot", "match", "match_levels", "rate_plot", "retrieval",
     "slopes", "trials",
 ]  # fmt: skip
@@ -30,6 +31,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(["Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors"], "likewise.tables"),
     **dict.fromkeys(["gap_plot", "love_plot", "rate_plot"], "likewise.report.figures"),
+    "Study": "likewise.study.plan",
     "World": "likewise.world",
     "balance": "likewise.design.balance",
     "gaps": "likewise.analyse.gaps",

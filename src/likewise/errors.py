@@ -8,6 +8,7 @@ LikewiseError                  exit code 1
 │   ├── ImageError                 a file that is missing, leaves its folder or does not decode
 │   ├── SpecError                  an option that is unknown, contradictory or without effect
 │   ├── PlanError                  audit.toml
+│   │   └── StudyError             study.toml, or a frozen study that is to be changed
 │   ├── PluginError                a slot's occupant that is unknown or breaks its contract
 │   └── CostError                  money that nobody agreed to spend
 ├── StoreError                 3   the audit folder
@@ -96,6 +97,14 @@ class SpecError(InputError):
 
 class PlanError(InputError):
     """The plan in audit.toml cannot be read or names something unknown."""
+
+
+class StudyError(PlanError):
+    """The plan of a study breaks a rule; ``where`` leads to the place, so that its line can be named."""
+
+    def __init__(self, rule: str, *, got: str = "", fix: str = "", where: tuple[str | int, ...] = ()) -> None:
+        super().__init__(rule, got=got, fix=fix)
+        self.rule, self.got, self.fix, self.where = rule, got, fix, where
 
 
 class PluginError(InputError):

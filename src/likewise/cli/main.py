@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from likewise import __version__
+from likewise.cli.study import study
 from likewise.errors import InputError, LikewiseError
 
 STAGES = {
@@ -31,6 +32,7 @@ STAGES = {
 _SECTIONS = (
     ("Start here", ("demo", "init", "run")),
     ("One stage at a time", tuple(STAGES)),
+    ("Ask people", ("study",)),
     ("Train", ("fader",)),
     ("Look around", ("show", "slots", "weights", "reproduce")),
 )
@@ -346,6 +348,9 @@ def fader_show(weights: str, **given: Any) -> None:
 
     for line in show_fader(weights, **given):
         click.echo(line)
+
+
+cli.add_command(study)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
