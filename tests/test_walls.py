@@ -39,8 +39,8 @@ ONLY_IN = {
     "jinja2": {"report", "study"},
     "click": {"cli"},
     "rich": {"cli"},
-    "scipy": {"design", "analyse"},
-    "sklearn": {"design", "analyse"},
+    "scipy": {"design", "analyse", "make"},
+    "sklearn": {"design", "analyse", "make"},
     "statsmodels": {"analyse"},
     "faiss": {"design"},
 }
