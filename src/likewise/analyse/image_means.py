@@ -43,7 +43,7 @@ def _rows(quantity: str, part: pd.DataFrame, contrast: Contrast, sample: str, le
         if identity[here].nunique() < 2:
             raise TableError(f"{quantity!r} is known for two people of {group!r}", got=str(identity[here].nunique()))
         found = _mean(value[here], identity[here], level)
-        rows.append(row(quantity, "mean", sample, group, found, level=level, n=int(here.sum()), method=_METHOD))
+        rows.append(row(quantity, "mean", sample, str(group), found, level=level, n=int(here.sum()), method=_METHOD))
     columns = np.stack([column for here in sides.values() for column in (value * here, here)], axis=1).astype(
         np.float64
     )

@@ -142,8 +142,8 @@ def solver_of(
 ) -> Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]:
     """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
     objective = Objective(
-        differentiable(generator, DifferentiableGenerator),
-        differentiable(perceptual, DifferentiablePerceptual),
+        differentiable(generator, DifferentiableGenerator),  # type: ignore[type-abstract]
+        differentiable(perceptual, DifferentiablePerceptual),  # type: ignore[type-abstract]
         weight=0.0 if math.isinf(weight) else weight,
     )
     legs = _legs(method, objective.generator, tied=math.isinf(weight))
