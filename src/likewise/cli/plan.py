@@ -221,11 +221,12 @@ def _typed(value: Any, hint: Any, where: str) -> Any:
     """Return the value as the hint wants it (a list for a tuple, 1 for 1.0), or refuse it."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
-        if any(_is(value, option) for option in typing.get_args(hint)):
-            return value
-    elif origin is tuple and isinstance(value, list):
+        options = [option for option in typing.get_args(hint) if option is not type(None)]
+        hint = next((option for option in options if _is(value, option)), options[0])
+        origin = typing.get_origin(hint)
+    if origin is tuple and isinstance(value, list):
         return tuple(_typed(entry, typing.get_args(hint)[0], where) for entry in value)
-    elif _is(value, hint):
+    if _is(value, hint):
         return float(value) if hint is float else value
     name = getattr(hint, "__name__", str(hint))
     kind = {
