@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from typing import Any
@@ -124,7 +125,10 @@ def make_app(site: Site, *, pace: Limit | None = None, joins: Limit | None = Non
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        gc.collect()
+        gc.freeze()  # the plan and the libraries stay for good: going through them again would hold up answers
         yield
+        gc.unfreeze()
         site.close()
 
     app = Starlette(

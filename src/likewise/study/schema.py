@@ -166,4 +166,6 @@ def begin_study(connection: sa.Connection, study: Parts, plan_hash: str) -> bool
     write_note(connection, "begun", repr(time.time()))
     places = [{"kind": "work", "item": unit.key} for unit in study.units for _ in range(study.raters_per_unit)]
     connection.execute(sa.insert(task), places)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("ANALYZE task")  # so that the first claims are planned by what the table holds
     return True
