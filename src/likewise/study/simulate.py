@@ -24,6 +24,7 @@ Choose = Callable[[str, str], dict[str, str]]
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
 _FORM = re.compile(r'<form method="post" action="/task".*?</form>', re.DOTALL)
 _OPTION = re.compile(r'name="(answer-\d+)" value="([^"]*)"')
+_SLOW_DOWN, _A_LITTLE = 429, 0.5
 _MOST_STEPS = 5000
 
 
@@ -51,6 +52,13 @@ class Browser:
         request = (
             f"{head}host: {self._host}:{self._port}\r\n{cookie}content-length: {len(body)}\r\n\r\n".encode() + body
         )
+        answer = await self._sent(request)
+        while answer[0] == _SLOW_DOWN:  # asked to wait a little, it waits a little
+            await asyncio.sleep(_A_LITTLE)
+            answer = await self._sent(request)
+        return answer
+
+    async def _sent(self, request: bytes) -> tuple[int, str, str]:
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port)
         reader, writer = self._streams
