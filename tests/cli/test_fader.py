@@ -9,20 +9,10 @@ import pytest
 import torch
 from PIL import Image
 
-from likewise.cli.main import main
 from likewise.images import decode
 from likewise.models.fader import Fader, FaderShape, save_fader
 from likewise.models.fader_editor import SHIPPED
-
-
-def run(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
+from shell import run
 
 
 @pytest.fixture

@@ -17,19 +17,9 @@ import pytest
 import likewise as lw
 from likewise.cli.main import main
 from likewise.store import Folder, digest_of
+from shell import run
 
 STAGES = ["read", "project", "match", "balance", "trials", "counterfactual", "rate", "ask", "analyse", "report"]
-
-
-def run(capsys, *arguments: object) -> tuple[int, str, str]:
-    """Call the command as a shell would; return exit code, stdout and stderr."""
-    code = 0
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
 
 
 def statuses(out: str) -> dict[str, str]:

@@ -11,19 +11,9 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.cli.main import main
 from likewise.world.occupants import WorldClassifier
+from shell import run
 from tagging_services import KEY, NAMES, OWN, tagger
-
-
-def run(capsys, *arguments: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
 
 
 def labels(picture):

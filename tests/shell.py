@@ -1,0 +1,16 @@
+"""Calls the command as a shell would."""
+
+from __future__ import annotations
+
+from likewise.cli.main import main
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    """Return exit code, stdout and stderr."""
+    code = 0
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
