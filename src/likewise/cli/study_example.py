@@ -105,33 +105,7 @@ def _keep(folder: Path, names: list[str], pictures: Pictures) -> None:
         save(folder / "images" / name, picture)
 
 
-def _real_or_fake(folder: Path) -> str:
-    faces, pictures = _drawn(11, identities=36, each=2)
-    made = np.arange(len(faces)) % 2 == 1
-    shown = np.stack([spoiled(p, k) if made[k] else p for k, p in enumerate(pictures)])
-    names = [f"face-{k:03d}.png" for k in range(len(faces))]
-    _keep(folder, names, shown)
-    side = faces.frame["perceived_gender"].to_numpy()
-    units = range(24, 72)
-    source = ["generator" if made[k] else "camera" for k in units]
-    columns = {"image": [names[k] for k in units], "made_by": source, "perceived_gender": [side[k] for k in units]}
-    write_frame(folder / "units.csv", pd.DataFrame(columns))
-    rows = [[names[k], int(not made[k]), *_WHY[bool(made[k])]] for k in range(10)]
-    training = pd.DataFrame(rows, columns=["image", "answer", "explanation_en", "explanation_de"])
-    write_frame(folder / "training.csv", training)
-    gold = "".join(f'\n[[gold.item]]\nimage = "{names[k]}"\nanswer = {int(not made[k])}\n' for k in range(10, 16))
-    watch = "".join(
-        f'\n[[attention.item]]\nimage = "{names[k]}"\nquestion = {{ en = "Does this person wear glasses?", '
-        f'de = "Trägt dieser Mensch eine Brille?" }}\noptions = [{{ value = 1, label = {{ en = "Yes", de = "Ja" }} }}, '
-        f'{{ value = 0, label = {{ en = "No", de = "Nein" }} }}]\n'
-        f"answer = {int(faces.frame['eyeglasses'].to_numpy()[k])}\n"
-        for k in range(16, 20)
-    )
-    head = _HEAD.format(folder=folder.name, title="Real or generated?", titel="Echt oder künstlich?",
-                        kind="real-or-fake", raters=24, each=5, tasks=24, group=_GROUP)  # fmt: skip
-    return (
-        head.replace("\n[units]", "certainty = true                    # completely, fairly, not sure\n\n[units]", 1)
-        + f"""
+_CHECKS = """
 [training]                          # practice with an explanation after each miss
 table = "training.csv"              # image, answer, explanation (or explanation_en, explanation_de)
 qualify = 0.6                       # the share that is needed to go on
@@ -161,7 +135,35 @@ focal = "female"
 reference = "male"
 rate = 0.4
 """
+
+
+def _real_or_fake(folder: Path) -> str:
+    faces, pictures = _drawn(11, identities=36, each=2)
+    made = np.arange(len(faces)) % 2 == 1
+    shown = np.stack([spoiled(p, k) if made[k] else p for k, p in enumerate(pictures)])
+    names = [f"face-{k:03d}.png" for k in range(len(faces))]
+    _keep(folder, names, shown)
+    side = faces.frame["perceived_gender"].to_numpy()
+    units = range(24, 72)
+    source = ["generator" if made[k] else "camera" for k in units]
+    columns = {"image": [names[k] for k in units], "made_by": source, "perceived_gender": [side[k] for k in units]}
+    write_frame(folder / "units.csv", pd.DataFrame(columns))
+    rows = [[names[k], int(not made[k]), *_WHY[bool(made[k])]] for k in range(10)]
+    training = pd.DataFrame(rows, columns=["image", "answer", "explanation_en", "explanation_de"])
+    write_frame(folder / "training.csv", training)
+    gold = "".join(f'\n[[gold.item]]\nimage = "{names[k]}"\nanswer = {int(not made[k])}\n' for k in range(10, 16))
+    watch = "".join(
+        f'\n[[attention.item]]\nimage = "{names[k]}"\nquestion = {{ en = "Does this person wear glasses?", '
+        f'de = "Trägt dieser Mensch eine Brille?" }}\noptions = [{{ value = 1, label = {{ en = "Yes", de = "Ja" }} }}, '
+        f'{{ value = 0, label = {{ en = "No", de = "Nein" }} }}]\n'
+        f"answer = {int(faces.frame['eyeglasses'].to_numpy()[k])}\n"
+        for k in range(16, 20)
     )
+    head = _HEAD.format(folder=folder.name, title="Real or generated?", titel="Echt oder künstlich?",
+                        kind="real-or-fake", raters=24, each=5, tasks=24, group=_GROUP)  # fmt: skip
+    return head.replace(
+        "\n[units]", "certainty = true                    # completely, fairly, not sure\n\n[units]", 1
+    ) + _CHECKS.format(gold=gold, watch=watch)
 
 
 def _skin_tone(folder: Path) -> str:
