@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likewise.cli.fidelity import faithful
 from likewise.cli.framing import same_family
 from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, Job
 from likewise.cli.measures import Declared, WithinPlan, declared
@@ -76,6 +77,7 @@ def matching(job: Job) -> None:
             plan.match,
             within=within,
             difficulty=_difficulty(job),
+            allowed=faithful(job),
             engine=plan.engine,
             progress=progress,
             **_given(job),
