@@ -76,6 +76,16 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _placed(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--address", help="Of a Ray cluster, e.g. auto or ray://head:10001; instead of the plan's."),
+        click.option("--workers", type=int, help="How many at once; instead of the plan's."),
+        click.option("--engine", help="Where: here, processes or ray; instead of the plan's."),
+    ):
+        command = option(command)
+    return command
+
+
 def _paid(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--yes", is_flag=True, help="Agree to what paid services cost."),
@@ -98,13 +108,15 @@ def _purse(*, yes: bool, max_cost: float | None, as_json: bool) -> Any:
 def _go(
     folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
     yes: bool = False, max_cost: float | None = None,
+    engine: str | None = None, workers: int | None = None, address: str | None = None,
 ) -> None:  # fmt: skip
     from likewise.cli.progress import voice
     from likewise.cli.run import as_plain, run
 
     speaker = voice(quiet=quiet or dry_run)
     purse = _purse(yes=yes, max_cost=max_cost, as_json=as_json)
-    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse)
+    place = {"kind": engine, "workers": workers, "address": address}
+    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse, place=place)
     report = Path(folder) / "report.html"
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     if as_json:
@@ -123,6 +135,7 @@ def _go(
 @cli.command()
 @click.argument("folder", metavar="DIR")
 @_common
+@_placed
 @_paid
 def run(folder: str, **given: Any) -> None:
     """Go through all stages that the plan names."""
@@ -133,7 +146,7 @@ def _add_stage(name: str, what: str) -> None:
     def verb(folder: str, **given: Any) -> None:
         _go(folder, name, **given)
 
-    command = click.argument("folder", metavar="DIR")(_common(_paid(verb) if name == "rate" else verb))
+    command = click.argument("folder", metavar="DIR")(_common(_placed(_paid(verb) if name == "rate" else verb)))
     cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)(command)
 
 

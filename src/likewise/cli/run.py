@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from likewise.cli.asking import bills, services_of
@@ -33,11 +34,15 @@ class Outcome:
 
 
 def run(
-    root: str, *, voice: Voice, only: str | None = None, dry_run: bool = False, purse: Purse | None = None
-) -> list[Outcome]:
-    """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse."""
+    root: str, *, voice: Voice, only: str | None = None, dry_run: bool = False, purse: Purse | None = None,
+    place: Mapping[str, Any] | None = None,
+) -> list[Outcome]:  # fmt: skip
+    """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse.
+
+    ``place`` says where, instead of the plan's [engine]; no result depends on it.
+    """
     folder = Folder(root)
-    plan = read_plan(folder.path(PLAN))
+    plan = _placed(read_plan(folder.path(PLAN)), place or {})
     planned = stages(plan)
     if only is not None and only not in [stage.name for stage in planned]:
         raise PlanError(
@@ -53,6 +58,13 @@ def run(
         if only is None:
             folder.clear_work()
     return outcomes
+
+
+def _placed(plan: Plan, place: Mapping[str, Any]) -> Plan:
+    given = {name: value for name, value in place.items() if value is not None}
+    if given.get("kind", plan.engine.kind) != plan.engine.kind:  # workers and address are those of another place
+        given = {"workers": 1, "address": "", **given}
+    return replace(plan, engine=replace(plan.engine, **given)) if given else plan
 
 
 def _checked(folder: Folder, plan: Plan, planned: list[Stage], only: str) -> list[Stage]:
