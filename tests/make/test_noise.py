@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from likewise.make.descend import SINGH2021, Leg, Objective, descend, solver_of
+from likewise.make.descend import SINGH2021, Cloud, Leg, Objective, descend, solver_of
 from likewise.make.noise import NoiseMaps, unlike_noise
 from likewise.models.stylegan2 import StyleGAN2
 from likewise.weights.convert import stylegan2_nvidia
@@ -50,7 +50,14 @@ def test_the_steps_are_the_published_ones(generator):
     )
     start = torch.from_numpy(generator.mean_w()).expand(1, generator.rows, -1)
     leg = Leg(steps=steps, rate=rate, shake=0.05, noise=penalty)
-    found, _ = descend(Objective(generator, Squares(), weight=weight), start, target, (leg,), spread=spread, seed=seed)
+    found, _ = descend(
+        Objective(generator, Squares(), weight=weight),
+        start,
+        target,
+        (leg,),
+        cloud=Cloud(start[0, 0], spread, torch.eye(generator.dim)),
+        seed=seed,
+    )
 
     maps = [part.detach().clone() for part in NoiseMaps(generator, 1, seed=seed).maps]
     values = [start.clone(), *maps]

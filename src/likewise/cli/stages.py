@@ -116,6 +116,7 @@ PROJECT = Stage(
     needs=(FACES,),
     options=lambda plan: {"vectors": plan.vectors, **_raters(plan)} if plan.vectors else asdict(plan.project),
     make=making.project,
+    version=2,
     outside=lambda folder, plan: _files(folder, plan.vectors),
 )
 FIDELITY_STAGE = Stage(
