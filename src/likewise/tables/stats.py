@@ -60,6 +60,14 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analyse.gaps:explained": (
         Stat("share_gone", "share of the crude gap that goes away with matching", 0.0, "index"),
     ),
+    "likewise.analyse.legs:agreement_of_legs": (
+        Stat("leg_difference", "matched gap less the change in edited pictures", 0.0, "difference", "none"),
+        Stat("agreement_p", "p of both legs being equal", None, "index"),
+    ),
+    "likewise.analyse.legs:on_one_scale": (
+        Stat("gap_in_sd", "gap in standard deviations of the answers", 0.0, "difference", "none"),
+        Stat("adjusted_gap_in_sd", "adjusted gap in standard deviations of the answers", 0.0, "difference", "none"),
+    ),
     "likewise.analyse.panel:panel": (Stat("share", "share", None, "proportion"),),
     "likewise.analyse.slopes:slopes": (
         Stat("slope", "slope of the relative label rate", 0.0, "difference", "none"),
