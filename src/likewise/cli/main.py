@@ -23,6 +23,7 @@ STAGES = {
     "project": "Project the images into the generator's latent space.",
     "embed": "Embed the images with the recognisers that the matching goes by.",
     "match": "Match look-alikes across the contrast.",
+    "variants": "Match by the designs that might have been chosen instead.",
     "balance": "Compare the covariates before and after matching.",
     "trials": "Choose which two images of a person the raters are asked about.",
     "counterfactual": "Turn the attribute of some faces and leave everything else.",

@@ -35,6 +35,7 @@ from likewise.tables.vectors import write_stream
 
 FACES, DESCRIBED = "faces.parquet", "described.parquet"
 LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", "balance.parquet"
+VARIANTS, TURNED = "variants", "trials.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
 

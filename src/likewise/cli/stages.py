@@ -22,6 +22,7 @@ from likewise.cli.making import (
     REPORT,
     SWEEP,
     TRIALS,
+    VARIANTS,
     Job,
 )  # fmt: skip
 from likewise.cli.measures import declared
@@ -135,6 +136,18 @@ MATCH = Stage(
     make=designing.matching,
     outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
 )
+VARY = Stage(
+    name="variants",
+    artefact=VARIANTS,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "variants": [[variant.name, variant.match.to_dict()] for variant in plan.variant],
+        "contrast": asdict(plan.contrast),
+        **_measures(plan),
+    },
+    make=designing.varying,
+    outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
+)
 BALANCE_STAGE = Stage(
     name="balance", artefact=BALANCE, needs=(FACES, PAIRS), options=_vary, make=making.balancing, counted=False
 )
@@ -206,6 +219,7 @@ ALL = (
     PROJECT,
     EMBED,
     MATCH,
+    VARY,
     BALANCE_STAGE,
     TRIALS_STAGE,
     COUNTERFACTUAL,
@@ -223,6 +237,7 @@ def stages(plan: Plan) -> list[Stage]:
         DESCRIBED: plan.describe is None,
         ALIGNED: plan.align is None,
         EMBEDDINGS: not looks,
+        VARIANTS: not plan.variant,
         SWEEP: plan.counterfactual is None,
         RATINGS: not plan.rater,
         ANSWERS: plan.ask is None,
@@ -233,8 +248,9 @@ def stages(plan: Plan) -> list[Stage]:
         PROJECT.name: in_frame,
         COUNTERFACTUAL.name: in_frame,
         MATCH.name: [EMBEDDINGS] if looks else [],
+        VARY.name: [EMBEDDINGS] if looks else [],
         RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
-        ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
+        ANALYSE.name: [name for name in (VARIANTS, SWEEP, RATINGS, ANSWERS) if not absent[name]],
     }
     return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
 
