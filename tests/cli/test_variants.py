@@ -25,12 +25,12 @@ distance = "mean_row"
 
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from likewise.cli.demo import make_demo
+    from likewise.cli.demo_toy import make_toy
     from likewise.cli.progress import voice
     from likewise.cli.run import run as run_audit
 
     folder = tmp_path_factory.mktemp("variants") / "demo"
-    make_demo(folder, identities=60, confounding=1.0, seed=0, voice=voice(quiet=True))
+    make_toy(folder, identities=60, confounding=1.0, seed=0, voice=voice(quiet=True))
     plan = folder / "audit.toml"
     plan.write_text(plan.read_text().replace("[[rater]]", ADDED + "\n[[rater]]", 1))
     run_audit(str(folder), voice=voice(quiet=True))

@@ -163,20 +163,25 @@ def init(folder: str, **given: Any) -> None:
 
 @cli.command()
 @click.argument("folder", metavar="[DIR]", default="demo")
-@click.option("--identities", default=400, show_default=True, help="How many people the world has.")
+@click.option(
+    "--toy", is_flag=True, help="A small world of drawings: no networks, no downloads, a quarter of a minute."
+)
+@click.option("--identities", type=int, help="How many people there are; 120, in the toy 400.")
 @click.option(
     "--confounding", default=1.0, show_default=True, help="How strongly the covariates go with the attribute."
 )
 @click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--allow", multiple=True, metavar="TERMS", help="Accept terms of weights, e.g. research-only; remembered."
+)
 @_common
 def demo(
-    folder: str, identities: int, confounding: float, seed: int, dry_run: bool, quiet: bool, as_json: bool
+    folder: str, toy: bool, allow: tuple[str, ...], dry_run: bool, quiet: bool, as_json: bool, **given: Any
 ) -> None:
-    """Make a small world whose truth is known, audit it, and draw the report."""
-    from likewise.cli.demo import make_demo
-    from likewise.cli.progress import voice
+    """Draw people whose truth is known, audit them with real networks, and draw the report."""
+    from likewise.cli.demo_start import start_demo
 
-    make_demo(Path(folder), identities=identities, confounding=confounding, seed=seed, voice=voice(quiet=quiet))
+    start_demo(Path(folder), toy=toy, allow=allow, quiet=quiet, **given)
     _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
 
 
