@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likewise.cli.fidelity import faithful
 from likewise.cli.framing import same_family
 from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, VARIANTS, Job
 from likewise.cli.measures import Declared, WithinPlan, declared
@@ -110,6 +111,7 @@ def _matched(job: Job, spec: MatchSpec, progress: Progress) -> Pairs:
         spec,
         within=within,
         difficulty=_difficulty(job) if spec.references else None,
+        allowed=faithful(job),
         engine=plan.engine,
         progress=progress,
         **_given(job, spec),

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from likewise import __version__
+from likewise.cli.verbs_directions import directions
 from likewise.cli.verbs_fader import fader
 from likewise.cli.verbs_study import study
 from likewise.cli.verbs_weights import weights
@@ -21,6 +22,7 @@ STAGES = {
     "describe": "Say of each face its predicted age, gender and pose, and its measured tone.",
     "align": "Bring the faces into the generator's frame.",
     "project": "Project the images into the generator's latent space.",
+    "fidelity": "Judge the reconstructions by group, and keep what is unlike out of the matching.",
     "embed": "Embed the images with the recognisers that the matching goes by.",
     "match": "Match look-alikes across the contrast.",
     "variants": "Match by the designs that might have been chosen instead.",
@@ -36,7 +38,7 @@ _SECTIONS = (
     ("Start here", ("demo", "init", "run")),
     ("One stage at a time", tuple(STAGES)),
     ("Ask people", ("study",)),
-    ("Train", ("fader",)),
+    ("Train", ("directions", "fader")),
     ("Look around", ("show", "slots", "weights", "reproduce")),
 )
 
@@ -225,7 +227,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for group in (fader, study, weights):
+for group in (directions, fader, study, weights):
     cli.add_command(group)
 
 

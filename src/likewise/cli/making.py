@@ -261,6 +261,7 @@ def asking(job: Job) -> None:
 
 def reporting(job: Job) -> None:
     """Draw the report."""
+    judged = job.path("fidelity") / "estimates.parquet"
     sidecars = {name: job.folder.sidecar(name) for name in job.planned if name != REPORT}
     write_report(
         job.path(REPORT),
@@ -269,6 +270,7 @@ def reporting(job: Job) -> None:
         pairs=Pairs.read(job.path(PAIRS)),
         balance=Estimates.read(job.path(BALANCE)),
         estimates=Estimates.read(job.path(ESTIMATES)),
+        fidelity=Estimates.read(judged) if job.plan.fidelity else None,
         made={name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
     )
     job.summary = {"bytes": job.path(REPORT).stat().st_size}

@@ -17,6 +17,7 @@ from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.align import AlignSpec
 from likewise.make.counterfactual import SweepSpec
 from likewise.make.describe_spec import DescribeSpec
+from likewise.make.fidelity import FidelitySpec
 from likewise.make.project import ProjectSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
@@ -117,6 +118,7 @@ class Plan:
     describe: DescribeSpec | None = None
     align: AlignSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
+    fidelity: FidelitySpec | None = None
     match: MatchSpec = field(default_factory=MatchSpec)
     variant: tuple[Variant, ...] = ()
     within: tuple[WithinPlan, ...] = ()
@@ -138,18 +140,18 @@ class Plan:
             check_variant(variant.name, variant.match, self.difficulty, self.given)
         if len({variant.name for variant in self.variant}) < len(self.variant):
             raise PlanError("every [[variant]] has a name of its own", got="one name twice")
-        if self.align is not None and self.vectors:
-            raise PlanError(
-                "[align] has an effect only where images are projected", got="vectors", fix="Leave one out."
-            )
+        for name, section in (("align", self.align), ("fidelity", self.fidelity)):
+            if section is not None and self.vectors:
+                rule = f"[{name}] has an effect only where images are projected"
+                raise PlanError(rule, got="vectors", fix="Leave one out.")
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
             raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
 
 _SECTIONS: dict[str, type] = {
     "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
-    "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan, "counterfactual": SweepSpec, "ask": AskPlan,
-    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "fidelity": FidelitySpec, "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan,
+    "counterfactual": SweepSpec, "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}

@@ -14,8 +14,9 @@ _BY_COLUMN: dict[str, type[Table]] = {"quantity": Estimates, "rater": Ratings, "
 
 def shown(path: Path) -> str:
     """Return six lines about an artefact and its first rows."""
-    if path.is_dir() and (path / "faces.parquet").is_file():
-        path = path / "faces.parquet"
+    for name in ("faces.parquet", "estimates.parquet"):
+        if path.is_dir() and (path / name).is_file():
+            path = path / name
     if path.is_dir() or path.suffix == ".npz":
         return str(Vectors.read(path))
     frame, _ = read_frame(path)

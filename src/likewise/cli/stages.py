@@ -8,6 +8,7 @@ from typing import Any
 
 from likewise.cli import analysing, designing, framing, making
 from likewise.cli.describing import describing
+from likewise.cli.fidelity import FIDELITY, judging
 from likewise.cli.framing import ALIGNED
 from likewise.cli.making import (
     ANSWERS,
@@ -118,6 +119,19 @@ PROJECT = Stage(
     make=making.project,
     outside=lambda folder, plan: _files(folder, plan.vectors),
 )
+FIDELITY_STAGE = Stage(
+    name="fidelity",
+    artefact=FIDELITY,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "fidelity": asdict(plan.fidelity) if plan.fidelity else {},
+        "generator": [plan.project.generator, plan.project.options, plan.project.perceptual],
+        "contrast": asdict(plan.contrast),
+        "level": plan.analyse.level,
+    },
+    make=judging,
+    seeded=True,
+)
 EMBED = Stage(
     name="embed",
     artefact=EMBEDDINGS,
@@ -217,6 +231,7 @@ ALL = (
     DESCRIBE,
     ALIGN,
     PROJECT,
+    FIDELITY_STAGE,
     EMBED,
     MATCH,
     VARY,
@@ -236,6 +251,7 @@ def stages(plan: Plan) -> list[Stage]:
     absent = {
         DESCRIBED: plan.describe is None,
         ALIGNED: plan.align is None,
+        FIDELITY: plan.fidelity is None,
         EMBEDDINGS: not looks,
         VARIANTS: not plan.variant,
         SWEEP: plan.counterfactual is None,
@@ -246,9 +262,11 @@ def stages(plan: Plan) -> list[Stage]:
     in_frame = [] if absent[ALIGNED] else [ALIGNED]
     extra = {
         PROJECT.name: in_frame,
+        FIDELITY_STAGE.name: in_frame,
         COUNTERFACTUAL.name: in_frame,
-        MATCH.name: [EMBEDDINGS] if looks else [],
-        VARY.name: [EMBEDDINGS] if looks else [],
+        MATCH.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        VARY.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        REPORT_STAGE.name: [FIDELITY] if plan.fidelity else [],
         RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
         ANALYSE.name: [name for name in (VARIANTS, SWEEP, RATINGS, ANSWERS) if not absent[name]],
     }

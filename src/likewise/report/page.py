@@ -13,6 +13,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
+from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
 from likewise.report.leg_figures import curve_plot, legs_plot
 from likewise.report.legs import curve_words, curves, panels
@@ -42,6 +43,7 @@ def write_report(
     pairs: Pairs,
     balance: Estimates,
     estimates: Estimates,
+    fidelity: Estimates | None = None,
     made: Mapping[str, Mapping[str, Any]],
 ) -> Path:
     """Draw the report; ``made`` says of each artefact how it was made (its sidecar)."""
@@ -53,6 +55,7 @@ def write_report(
         findings=[*gap_findings(estimates, contrast), *error_findings(estimates, contrast)],
         slope_finding=slope_finding(estimates),
         sample=_sample(pairs, contrast),
+        fidelity=fidelity_rows(fidelity, contrast),
         verdict=balance_verdict(balance),
         balance=_balance_table(balance, contrast),
         love=_drawn(partial(love_plot, balance), balance_verdict(balance)),

@@ -92,6 +92,9 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("ecdf_mean", "mean distance of the distributions", 0.0, "index", "lower"),
         Stat("pair_distance", "mean distance within pairs, standardised", 0.0, "index", "lower"),
     ),
+    "likewise.analyse.left_out:left_out": (
+        Stat("left_out", "share of images left out at the gate", None, "proportion", "lower"),
+    ),
     "likewise.design.beyond:energy": (
         Stat("energy_distance", "energy distance of the two groups", 0.0, "index", "lower"),
     ),
