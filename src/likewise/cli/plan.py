@@ -15,9 +15,10 @@ from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_m
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.align import AlignSpec
-from likewise.make.counterfactual import SweepSpec
+from likewise.make.certificate import CertificateSpec
 from likewise.make.describe_spec import DescribeSpec
 from likewise.make.project import ProjectSpec
+from likewise.make.sweep_spec import SweepSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
 
@@ -116,6 +117,7 @@ class Plan:
     trials: TrialsPlan = field(default_factory=TrialsPlan)
     rater: tuple[Rater, ...] = ()
     counterfactual: SweepSpec | None = None
+    certificate: CertificateSpec | None = None
     ask: AskPlan | None = None
     analyse: AnalysePlan = field(default_factory=AnalysePlan)
     report: ReportPlan = field(default_factory=ReportPlan)
@@ -129,6 +131,8 @@ class Plan:
             raise PlanError(
                 "[align] has an effect only where images are projected", got="vectors", fix="Leave one out."
             )
+        if self.counterfactual is None and self.certificate is not None:
+            raise PlanError("[certificate] judges a sweep", got="no [counterfactual]", fix="Add that section.")
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
             raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
@@ -136,6 +140,7 @@ class Plan:
 _SECTIONS: dict[str, type] = {
     "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
     "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan, "counterfactual": SweepSpec, "ask": AskPlan,
+    "certificate": CertificateSpec,
     "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
