@@ -19,7 +19,19 @@ from likewise.cli.main import main
 from likewise.store import Folder, digest_of
 from shell import run
 
-STAGES = ["read", "project", "match", "balance", "trials", "counterfactual", "rate", "ask", "analyse", "report"]
+STAGES = [
+    "read",
+    "project",
+    "match",
+    "balance",
+    "trials",
+    "counterfactual",
+    "certify",
+    "rate",
+    "ask",
+    "analyse",
+    "report",
+]
 
 
 def statuses(out: str) -> dict[str, str]:

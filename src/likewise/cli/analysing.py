@@ -10,14 +10,18 @@ import pandas as pd
 from likewise.analyse.curve import curve
 from likewise.analyse.gaps import explained, gaps
 from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
+from likewise.analyse.placebo import rate_shifts
 from likewise.analyse.sensitivity import sensitivity
-from likewise.analyse.slope_tests import slope_tests
+from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
-from likewise.cli.asking import rater_options
+from likewise.cli.asking import placebo_of, rater_options
 from likewise.cli.designing import variants_of
 from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, TURNED, Job, covariates_of
+from likewise.cli.sweeping import CERTIFICATES
 from likewise.errors import LikewiseError
+from likewise.make.arms import RANDOM
+from likewise.make.certificate import certified
 from likewise.plugins import create
 from likewise.tables import Estimates, Faces, Pairs, Ratings
 
@@ -142,9 +146,57 @@ def _slopes(job: Job) -> list[Estimates]:
     ]
     thresholds = {model.name: float(model.threshold) for model in models}
     frame = Ratings.read(job.path(RATINGS)).frame
-    own = Ratings(frame[frame["rater"].isin(thresholds)])
-    made = Faces.read(job.path(SWEEP) / "faces.parquet")
-    return [each(own, made, threshold=thresholds, level=job.plan.analyse.level) for each in (slopes, slope_tests)]
+    own = _ever_there(job, frame[frame["rater"].isin(thresholds)], thresholds)
+    made = certified_faces(job, Faces.read(job.path(SWEEP) / "faces.parquet"))
+    if made.frame["parent"].nunique() < 2:
+        job.notes.append("No slopes: fewer than two faces have edits that may be used.")
+        return []
+    about: dict[str, Any] = {"threshold": thresholds, "level": job.plan.analyse.level}
+    real = _of(own, made)
+    return [each(real, made, **about) for each in (slopes, slope_tests)] + _placebos(job, own, made, about)
+
+
+def certified_faces(job: Job, made: Faces) -> Faces:
+    """Return the counterfactuals whose edits are certified; all of them, and a note, when nobody judged."""
+    if job.plan.certificate is None:
+        job.notes.append(
+            "Nobody judged the edits: whether the attribute moved, and nothing else, is not known. Name judges in "
+            "[certificate]."
+        )
+        return made
+    return certified(Ratings.read(job.path(CERTIFICATES)), made)
+
+
+def _ever_there(job: Job, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
+    """Leave out labels that no picture of the sweep ever carries, and count them."""
+    there = frame["value"] >= frame["rater"].map(thresholds)
+    ever = there.groupby([frame["rater"], frame["question"]]).transform("any")
+    never = frame.loc[~ever, ["rater", "question"]].drop_duplicates().groupby("rater").size()
+    job.notes += [
+        f"{rater}: {count:,} labels that no picture ever carries have no slope." for rater, count in never.items()
+    ]
+    return frame[ever]
+
+
+def _of(frame: pd.DataFrame, faces: Faces) -> Ratings:
+    return Ratings(frame[frame["unit"].isin(set(faces.images))])
+
+
+def _placebos(job: Job, frame: pd.DataFrame, made: Faces, about: dict[str, Any]) -> list[Estimates]:
+    """Estimate what the placebo arms do to every label: a slope for the random direction, shifts for the others."""
+    arms = placebo_of(job.folder)
+    if arms is None:
+        job.notes.append("The sweep has no placebo arms: what editing does without turning anything is not known.")
+        return []
+    kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"]))]
+    aside = Faces(kept[kept["source"] == RANDOM])
+    moved, real = _of(frame, aside), _of(frame, made)
+    own = slopes(moved, aside, sample="random direction", **about).frame
+    return [
+        Estimates(own[own["stat"].isin(["slope", "rate_slope"])]),
+        beyond_placebo(real, made, moved, aside, arm="random direction", **about),
+        *_noted(job, "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Faces(kept)), Faces(kept), **about)),
+    ]
 
 
 def _noted(job: Job, what: str, estimate: Callable[[], Estimates]) -> list[Estimates]:

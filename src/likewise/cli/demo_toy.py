@@ -47,6 +47,11 @@ name = "world"
 editor = "world"
 levels = [{levels}]
 
+[certificate]                    # who looks whether only the attribute moved
+target = "world-attributes: female"
+held = ["world-attributes: smiling", "world-attributes: eyeglasses", "world-attributes: older"]
+recogniser = "world"
+
 [ask]                            # ask: simulated people, of known ability
 crowd = "world"
 

@@ -29,6 +29,7 @@ STAGES = {
     "balance": "Compare the covariates before and after matching.",
     "trials": "Choose which two images of a person the raters are asked about.",
     "counterfactual": "Turn the attribute of some faces and leave everything else.",
+    "certify": "Have judges look whether only the attribute moved.",
     "rate": "Have the models under audit answer.",
     "ask": "Collect what people answered.",
     "analyse": "Estimate gaps and slopes, with intervals.",

@@ -15,10 +15,11 @@ from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_m
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.align import AlignSpec
-from likewise.make.counterfactual import SweepSpec
+from likewise.make.certificate import CertificateSpec
 from likewise.make.describe_spec import DescribeSpec
 from likewise.make.fidelity import FidelitySpec
 from likewise.make.project import ProjectSpec
+from likewise.make.sweep_spec import SweepSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
 
@@ -127,6 +128,7 @@ class Plan:
     trials: TrialsPlan = field(default_factory=TrialsPlan)
     rater: tuple[Rater, ...] = ()
     counterfactual: SweepSpec | None = None
+    certificate: CertificateSpec | None = None
     ask: AskPlan | None = None
     analyse: AnalysePlan = field(default_factory=AnalysePlan)
     report: ReportPlan = field(default_factory=ReportPlan)
@@ -144,6 +146,8 @@ class Plan:
             if section is not None and self.vectors:
                 rule = f"[{name}] has an effect only where images are projected"
                 raise PlanError(rule, got="vectors", fix="Leave one out.")
+        if self.counterfactual is None and self.certificate is not None:
+            raise PlanError("[certificate] judges a sweep", got="no [counterfactual]", fix="Add that section.")
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
             raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
@@ -151,7 +155,8 @@ class Plan:
 _SECTIONS: dict[str, type] = {
     "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
     "fidelity": FidelitySpec, "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan,
-    "counterfactual": SweepSpec, "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "counterfactual": SweepSpec, "certificate": CertificateSpec,
+    "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}

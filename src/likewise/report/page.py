@@ -18,6 +18,7 @@ from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot,
 from likewise.report.leg_figures import curve_plot, legs_plot
 from likewise.report.legs import curve_words, curves, panels
 from likewise.report.rates import curve_steps, error_findings, error_quantities, recognisers
+from likewise.report.sweep import certificate_rows, embedded, placebo_rows, striking
 from likewise.report.words import (
     SLOPE_TESTS,
     balance_verdict,
@@ -45,8 +46,9 @@ def write_report(
     estimates: Estimates,
     fidelity: Estimates | None = None,
     made: Mapping[str, Mapping[str, Any]],
+    sheet: Path | None = None,
 ) -> Path:
-    """Draw the report; ``made`` says of each artefact how it was made (its sidecar)."""
+    """Draw the report; ``made`` says of each artefact how it was made (its sidecar), ``sheet`` is a picture or none."""
     environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
     page = environment.get_template("report.html.j2").render(
         title=title,
@@ -72,6 +74,9 @@ def write_report(
         errors=_errors(estimates, contrast),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
+        placebos=placebo_rows(estimates),
+        certificate=certificate_rows(made),
+        sheet=embedded(sheet),
         truth=truth_rows(estimates),
         made=_made(made),
         notes=[note for entry in made.values() for note in entry["notes"]],
@@ -169,12 +174,12 @@ def _gap_row(row: pd.Series) -> dict[str, str]:
 def _rates(estimates: Estimates) -> Markup | None:
     if not (estimates.frame["stat"] == "rate").any():
         return None
-    return _drawn(partial(rate_plot, estimates), slope_finding(estimates))
+    return _drawn(partial(rate_plot, striking(estimates)), slope_finding(estimates))
 
 
 def _slope_table(estimates: Estimates) -> list[dict[str, str]]:
     frame = estimates.frame
-    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & ~frame["sample"].str.startswith("truth: ")]
+    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & (frame["sample"] == "counterfactual")]
     rows = rows.sort_values("estimate", ascending=False, kind="stable")
     tests = frame[frame["stat"].isin(SLOPE_TESTS) & (frame["group"] == "attribute")]
     p = tests.pivot(index="quantity", columns="stat", values="estimate")

@@ -124,7 +124,8 @@ def _times(row: pd.Series) -> str:
 def slope_finding(estimates: Estimates) -> str:
     """Say which labels move when only the attribute is turned."""
     frame = estimates.frame
-    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & frame["low"].notna()]
+    edited = frame["sample"] == "counterfactual"
+    rows = frame[edited & frame["stat"].isin(["slope", "rate_slope"]) & frame["low"].notna()]
     if rows.empty:
         return ""
     moving = rows[(rows["low"] > 0) | (rows["high"] < 0)]

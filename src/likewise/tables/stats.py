@@ -85,6 +85,9 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analyse.slope_tests:beyond_placebo": (
         Stat("slope_excess", "slope beyond the placebo's", 0.0, "difference", "none"),
     ),
+    "likewise.analyse.placebo:rate_shifts": (
+        Stat("rate_shift", "label rate less that of the untouched pictures", 0.0, "difference", "none"),
+    ),
     "likewise.design.balance:balance": (
         Stat("smd", "standardised mean difference", 0.0, "difference", "none"),
         Stat("variance_ratio", "variance ratio", 1.0, "ratio", "none"),
