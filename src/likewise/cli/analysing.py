@@ -95,7 +95,11 @@ def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
     """Estimate what turning both pictures of a trial does to recognisers, and whether look-alikes say the same."""
     if not (job.path(SWEEP) / TURNED).is_file() or job.plan.counterfactual is None:
         return []
-    asked, turned = Pairs.read(job.path(SWEEP) / TURNED), Faces.read(job.path(SWEEP) / "faces.parquet")
+    turned = Faces.read(job.path(SWEEP) / "faces.parquet")
+    if job.plan.certificate is not None:
+        turned = certified(Ratings.read(job.path(CERTIFICATES)), turned)
+    every, kept = Pairs.read(job.path(SWEEP) / TURNED).frame, set(turned.images)
+    asked = Pairs(every[every["a"].isin(kept) & every["b"].isin(kept)])
     ratings, contrast, level = Ratings.read(job.path(RATINGS)), job.plan.contrast, job.plan.analyse.level
     found = _noted(job, "change in edited pictures", lambda: turned_gaps(ratings, asked, turned, contrast, level=level))
     if len(pairs) < 2 or not found:

@@ -277,16 +277,21 @@ def stages(plan: Plan) -> list[Stage]:
         RATINGS: not plan.rater,
         ANSWERS: plan.ask is None,
     }
+    recognisers = any(rater.slot == "recogniser" for rater in plan.rater)
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
     in_frame = [] if absent[ALIGNED] else [ALIGNED]
     extra = {
         PROJECT.name: in_frame,
         FIDELITY_STAGE.name: in_frame,
-        COUNTERFACTUAL.name: [*in_frame, *([LATENTS] if _editing(plan).get("latents") == LATENTS else [])],
+        COUNTERFACTUAL.name: [
+            *([TRIALS] if recognisers else []),
+            *in_frame,
+            *([LATENTS] if _editing(plan).get("latents") == LATENTS else []),
+        ],
         CERTIFY.name: in_frame,
         MATCH.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
         VARY.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
-        RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
+        RATE.name: [] if absent[SWEEP] else [SWEEP],
         ANALYSE.name: [name for name in (VARIANTS, SWEEP, CERTIFICATES, RATINGS, ANSWERS) if not absent[name]],
         REPORT_STAGE.name: [name for name in (FIDELITY, SWEEP) if not absent[name]],
     }

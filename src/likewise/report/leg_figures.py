@@ -39,9 +39,8 @@ def legs_plot(panels: list[Panel], contrast: Contrast, *, width: float = WIDE) -
 
 
 def _towards(contrast: Contrast, width: float) -> str:
-    if width <= NARROW:
-        return f"standard deviations of the answers\n(right: harder for {contrast.focal})"
-    return f"← harder for {contrast.reference}    standard deviations of the answers    harder for {contrast.focal} →"
+    scale, side = "standard deviations of the answers", f"right of 0: harder for {contrast.focal}"
+    return f"{scale}\n({side})" if width <= NARROW else f"{scale} ({side})"
 
 
 def _name(quantity: str) -> str:

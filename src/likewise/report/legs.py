@@ -98,7 +98,7 @@ _FOUND = (("matched", "adjusted_gap"), ("matched", "gap"))
 
 def _of(row: pd.Series, sign: float, contrast: Contrast, where: str) -> str:
     side = _worse(row, sign, contrast)
-    return f"{where}, {'it is harder for ' + side if side else 'no gap can be told from zero'} ({interval(row)})."
+    return f"{where}, {'it is harder for ' + side if side else 'no gap can be told from zero'}: {interval(row)}."
 
 
 def _beside(crude: pd.Series, row: pd.Series, sign: float, contrast: Contrast, where: str) -> str:
@@ -109,12 +109,12 @@ def _beside(crude: pd.Series, row: pd.Series, sign: float, contrast: Contrast, w
     elif before and after == before:
         told = f"it stays harder for {after}"
     elif before:
-        told = f"the gap turns around: it is harder for {after}"
+        told = f"the gap turns around, it is harder for {after}"
     elif after:
-        told = f"a gap comes to light that the crude comparison hides: it is harder for {after}"
+        told = f"a gap comes to light that the crude comparison hides, it is harder for {after}"
     else:
         told = "none can be told from zero either"
-    return f"{where}, {told} ({interval(row)})."
+    return f"{where}, {told}: {interval(row)}."
 
 
 def _worse(row: pd.Series, sign: float, contrast: Contrast) -> str:
@@ -130,8 +130,8 @@ def _agreement(rows: pd.DataFrame) -> str:
         return ""
     told = f"they differ by {interval(apart)}, p {_is(p['estimate'])}"
     if p["estimate"] < _SURE:
-        return f"Look-alikes and edits contradict each other ({told}): one of them is off, so rely on neither alone."
-    return f"Look-alikes and edits do not contradict each other ({told})."
+        return f"Look-alikes and edits contradict each other, {told}: one of them is off, so rely on neither alone."
+    return f"Look-alikes and edits do not contradict each other: {told}."
 
 
 def _is(p: float) -> str:
