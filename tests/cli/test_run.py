@@ -81,7 +81,7 @@ def test_only_what_depends_on_a_change_is_made_again(done, capsys):
     change(done, "seed = 3", "seed = 4")
     _, out, _ = run(capsys, "run", done, "--json")
     made = [stage for stage, status in statuses(out).items() if status == "made"]
-    assert made == ["trials", "counterfactual", "rate", "ask", "analyse", "report"]
+    assert made == ["trials", "counterfactual", "certify", "rate", "ask", "analyse", "report"]
 
 
 def test_a_touched_image_is_read_again_but_nothing_else_is(done, capsys):

@@ -12,6 +12,7 @@ import click
 
 from likewise import __version__
 from likewise.cli.verbs_directions import directions
+from likewise.cli.sweep_plan import sweep_options
 from likewise.cli.verbs_fader import fader
 from likewise.cli.verbs_study import study
 from likewise.cli.verbs_weights import weights
@@ -135,6 +136,8 @@ def _add_stage(name: str, what: str) -> None:
     def verb(folder: str, **given: Any) -> None:
         _go(folder, name, **given)
 
+    if name == "counterfactual":
+        verb = sweep_options(verb)
     command = click.argument("folder", metavar="DIR")(_common(_paid(verb) if name == "rate" else verb))
     cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)(command)
 
