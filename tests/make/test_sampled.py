@@ -47,10 +47,12 @@ def test_a_direction_fitted_on_drawn_faces_moves_what_it_says():
     assert found.skills[0].label == "pixels"
     generator = create("generator", "tiny")
     w = np.repeat(generator.sample_w(20, 9)[:, None], generator.rows, axis=1)
-    grid = traversal(generator, w, found.step("measured_brightness"), (-2, 0, 2), size=32)
-    assert grid.shape == (20 * 32, 3 * 32, 3)
-    dark, plain, bright = (grid[:, 32 * k : 32 * (k + 1)].mean() for k in range(3))
+    step = found.step("measured_brightness")
+    dark, plain, bright = (drawn(generator, part, 32).mean() for part in moved(w, step, (-2, 0, 2)))
     assert dark < plain < bright
+    sheet = traversal(generator, w[:2], step, (-2, 0, 2), size=32, names=["one", "two"])
+    assert (sheet == drawn(generator, w[:1], 32)[0].reshape(1, -1, 3)[:, :1]).all(axis=-1).any()
+    assert sheet.shape[0] > 2 * 32 and sheet.shape[1] > 3 * 32
 
 
 def test_all_rows_are_moved_alike():

@@ -28,6 +28,8 @@ from likewise.tables.vectors import write_stream
 
 CARD, FITTED = "sample.json", "directions.npz"
 EMBEDDED = "mobilestylegan"
+NEARER = 0.7
+"""How far from the mean the faces lie that directions are shown on: farther ones are less often whole."""
 _ACROSS = 10  # faces in a row of the sheet
 
 
@@ -136,7 +138,8 @@ def show_directions(
     source = create("generator", generator)
     _check_source(directions, source.name)
     step = directions.step(along or directions.names[0], hold=hold)
-    w = np.repeat(source.sample_w(faces, seed)[:, None], source.rows, axis=1)
+    nearer = source.mean_w() + NEARER * (source.sample_w(faces, seed) - source.mean_w())
+    w = np.repeat(nearer[:, None].astype(np.float32), source.rows, axis=1)
     save(out, traversal(source, w, step, amounts, size=size))
     steps = ", ".join(f"{amount:g}" for amount in amounts)
     return [f"wrote {out}: {faces} faces; {along or directions.names[0]} moved by {steps} standard deviations"]

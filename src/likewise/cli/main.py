@@ -192,12 +192,19 @@ def demo(
 
 
 @cli.command()
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-def show(path: Path) -> None:
-    """Print what an artefact holds: six lines and the first rows."""
-    from likewise.cli.show import shown
+@click.argument("path", metavar="FILE|DIR", type=click.Path(path_type=Path))
+@click.option("--image", help="Of an audit DIR: draw this image, its reconstruction and edits of it.")
+@click.option("--out", type=click.Path(path_type=Path), help="PNG to draw to; default: DIR/shown/IMAGE.png.")
+@click.option("--directions", default="", help="File of directions; default: the folder's, or the shipped ones.")
+@click.option("--along", multiple=True, help="Which direction is drawn; default: the contrast's own.")
+@click.option("--hold", multiple=True, help="Attribute whose score stays where it is.")
+@click.option("--amount", "amounts", type=float, multiple=True, help="Standard deviations; default: -2 -1 1 2.")
+def show(path: Path, image: str | None, **given: Any) -> None:
+    """Print what an artefact holds, or draw an image beside its reconstruction."""
+    from likewise.cli.show import shown, shown_image
 
-    click.echo(shown(path))
+    for line in [shown(path)] if image is None and not any(given.values()) else shown_image(path, image, **given):
+        click.echo(line)
 
 
 @cli.command()

@@ -29,7 +29,7 @@ from likewise.make.counterfactual import (
     turned_trials,
     with_partners,
 )
-from likewise.make.sheet import contact_sheet
+from likewise.make.contact_sheet import contact_sheet
 from likewise.make.sweep_spec import SweepSpec, editor_of
 from likewise.plugins import Editor, occupants
 from likewise.tables import Faces, Pairs, Ratings

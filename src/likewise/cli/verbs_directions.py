@@ -52,7 +52,7 @@ def directions_fit(folder: Path, **given: Any) -> None:
 @click.option("--generator", default="mobilestylegan", show_default=True, help="Who draws.")
 @click.option("--along", default="", help="Which direction is drawn; the first unless said otherwise.")
 @click.option("--hold", multiple=True, help="Attribute whose score stays where it is.")
-@click.option("--amount", "amounts", type=float, multiple=True, default=(-4, -2, 0, 2, 4), help="Standard deviations.")
+@click.option("--amount", "amounts", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Standard deviations.")
 @click.option("--faces", default=4, show_default=True, help="How many rows.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--size", default=256, show_default=True, help="Pixels of a face.")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from likewise.errors import VectorError
 from likewise.make.fidelity import check_latents
 from likewise.make.sampled import drawn
+from likewise.make.sheet import sheet
 from likewise.plugins import Generator, Pictures
 
 Array = npt.NDArray[np.float32]
@@ -24,14 +25,15 @@ def moved(w: Array, step: npt.NDArray[np.float64], amounts: Sequence[float]) -> 
 
 
 def traversal(
-    generator: Generator, w: Array, step: npt.NDArray[np.float64], amounts: Sequence[float], *, size: int
+    generator: Generator,
+    w: Array,
+    step: npt.NDArray[np.float64],
+    amounts: Sequence[float],
+    *,
+    size: int,
+    names: Sequence[str] = (),
 ) -> Pictures:
-    """Draw a grid: a row a latent, a column an amount."""
+    """Draw a sheet: a row a latent, a column an amount."""
     check_latents(generator, w)
-    columns = [tiled(drawn(generator, part, size)) for part in moved(w, step, amounts)]
-    return np.ascontiguousarray(np.concatenate(columns, axis=1))
-
-
-def tiled(pictures: Pictures) -> Pictures:
-    """Put pictures of one size below each other."""
-    return np.concatenate(list(pictures))
+    columns = np.stack([drawn(generator, part, size) for part in moved(w, step, amounts)])  # [k, n, H, W, 3]
+    return sheet(list(columns.swapaxes(0, 1)), [f"{amount:+g} sd" if amount else "0" for amount in amounts], names)
