@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from likewise import __version__
-from likewise.cli.verbs_directions import directions
 from likewise.cli.sweep_plan import sweep_options
+from likewise.cli.verbs_directions import directions
 from likewise.cli.verbs_fader import fader
 from likewise.cli.verbs_study import study
 from likewise.cli.verbs_weights import weights

@@ -19,6 +19,7 @@ from likewise.errors import TableError
 from likewise.images import Album, inside, traits
 from likewise.make.certificate import OUTSIDE, shares, uncertified, verdicts
 from likewise.make.certify import Certifying, Judges, ratings_of
+from likewise.make.contact_sheet import contact_sheet
 from likewise.make.counterfactual import (
     Sweep,
     arms_of,
@@ -29,7 +30,6 @@ from likewise.make.counterfactual import (
     turned_trials,
     with_partners,
 )
-from likewise.make.contact_sheet import contact_sheet
 from likewise.make.sweep_spec import SweepSpec, editor_of
 from likewise.plugins import Editor, occupants
 from likewise.tables import Faces, Pairs, Ratings
