@@ -67,6 +67,8 @@ class Directions:
     covariance: Floats
     """``[D, D]``: of the mean rows."""
     skills: tuple[Skill, ...]
+    ends: Floats | None = None
+    """``[k, 2]``: the mean score of each side (of numbers: a standard deviation to each side of the mean)."""
 
     def scores(self, vectors: Vectors) -> pd.DataFrame:
         """Return each image's scores in standard deviations (up to a constant), indexed by image."""
@@ -91,14 +93,16 @@ class Directions:
     def write(self, path: str | Path) -> Path:
         """Write to one ``.npz``; nothing in it is ever executed on reading."""
         about = {"source": self.source, "labels": self.labels, "skills": [vars(skill) for skill in self.skills]}
+        parts: dict[str, Any] = {
+            "names": np.array(self.names, dtype=str),
+            "gradients": self.gradients.astype(np.float32),
+            "covariance": self.covariance.astype(np.float32),
+            "about": np.array(json.dumps(about)),
+        }
+        if self.ends is not None:
+            parts["ends"] = self.ends.astype(np.float32)
         with replacing(Path(path)) as temporary, temporary.open("wb") as handle:
-            np.savez_compressed(
-                handle,
-                names=np.array(self.names, dtype=str),
-                gradients=self.gradients.astype(np.float32),
-                covariance=self.covariance.astype(np.float32),
-                about=np.array(json.dumps(about)),
-            )
+            np.savez_compressed(handle, **parts)
         return Path(path)
 
     @classmethod
@@ -114,6 +118,7 @@ class Directions:
                     gradients=stored["gradients"].astype(np.float64),
                     covariance=stored["covariance"].astype(np.float64),
                     skills=tuple(Skill(**skill) for skill in about["skills"]),
+                    ends=stored["ends"].astype(np.float64) if "ends" in stored.files else None,
                 )
         except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
             raise VectorError(f"{path} holds directions", got=f"{type(error).__name__}: {error}") from error
@@ -149,6 +154,7 @@ def fit(
     covariance = _shrunk(np.cov(rows, rowvar=False), shrink)
     identity = known.frame["identity"].to_numpy()
     fitted = [_fitted(rows, known.attribute(name), identity, name) for name in attributes]
+    named = dict(zip(attributes, fitted, strict=True))
     return Directions(
         source=vectors.source,
         labels=labels,
@@ -159,7 +165,16 @@ def fit(
             replace(skill, label=(made_by or {}).get(name, ""))
             for name, (_, skill) in zip(attributes, fitted, strict=True)
         ),
+        ends=np.stack([_ends(rows @ g, known.attribute(name), skill) for name, (g, skill) in named.items()]),
     )
+
+
+def _ends(scores: Floats, column: pd.Series[Any], skill: Skill) -> Floats:
+    """Return where the two sides' scores lie on average."""
+    if not skill.positive:
+        return np.array([scores.mean() - scores.std(), scores.mean() + scores.std()])
+    there, high = column.notna().to_numpy(), (column.astype(str) == skill.positive).to_numpy()
+    return np.array([scores[there & ~high].mean(), scores[there & high].mean()])
 
 
 def _shrunk(covariance: Floats, share: float) -> Floats:
