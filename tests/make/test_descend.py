@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from likewise.errors import PluginError
-from likewise.make.descend import SINGH2021, Leg, Objective, descend, rows_apart, shrunk, solver_of
+from likewise.make.descend import SINGH2021, Leg, Objective, cloud_of, descend, rows_apart, shrunk, solver_of
 from likewise.world.occupants import Pixels, WorldGenerator
 from tiny import Squares, Tiny
 
@@ -41,10 +41,10 @@ def test_images_of_a_batch_do_not_see_each_other():
     x = targets(3)
     legs = (Leg(steps=20, rate=0.05, size=16), Leg(steps=10, rate=0.02))
     start = torch.from_numpy(Tiny().mean_w()).expand(3, 4, -1)
-    objective = Objective(Tiny(), Squares(), weight=0.1)
-    together, _ = descend(objective, start, torch.from_numpy(x), legs, spread=1.0, seed=0)
+    objective, cloud = Objective(Tiny(), Squares(), weight=0.1), cloud_of(Tiny(), 0)
+    together, _ = descend(objective, start, torch.from_numpy(x), legs, cloud=cloud, seed=0)
     for row in range(3):
-        alone, _ = descend(objective, start[:1], torch.from_numpy(x[row : row + 1]), legs, spread=1.0, seed=0)
+        alone, _ = descend(objective, start[:1], torch.from_numpy(x[row : row + 1]), legs, cloud=cloud, seed=0)
         np.testing.assert_allclose(together[row], alone[0], atol=1e-5)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from likewise.cli.asking import bills, rated_album, rater_options, services_of, sheet_of, sweep_album
-from likewise.cli.framing import framed, given_family
+from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
 from likewise.cli.tuning import tune
@@ -19,7 +19,7 @@ from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
 from likewise.errors import ImageError, TableError
 from likewise.images import Album
-from likewise.make.project import Projection
+from likewise.make.project import Projection, solver
 from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
 from likewise.make.read import read_images
 from likewise.plugins import Pictures, create
@@ -122,7 +122,7 @@ def _project_images(job: Job) -> None:
     (faces, album), spec = framed(job), job.plan.project
     generator = job.used(create("generator", spec.generator, spec.options))
     job.used(create("perceptual", spec.perceptual))
-    work = Projection(spec, album)
+    work, made = Projection(spec, album), solver(spec)[2]
     done = [
         (result["shown"], result["distance"], result["baseline"])
         for result in job.chunks("project", work, faces.images)
@@ -131,7 +131,9 @@ def _project_images(job: Job) -> None:
     if not shown.any():
         raise ImageError("some image can be projected", got="none that decodes")
     kept = [image for image, there in zip(faces.images, shown, strict=True) if there]
-    source = f"{generator.name}, W+, {spec.words}"
+    source = ", ".join(word for word in (generator.name, "W+", spec.words, made.words) if word)
+    for family in made.families:
+        job.notes += same_family("the projection", family, job.plan)
     with job.folder.swapped(LATENTS) as fresh:  # the finished chunks are read once more, one at a time
         blocks = (result["w"][result["shown"]] for result in job.again("project", work, faces.images))
         write_stream(fresh, kept, blocks, source=source)

@@ -16,19 +16,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from likewise.make.encode import Start
+from likewise.make.solver import Floats, Solver
 from likewise.models.differentiable import (
     DifferentiableGenerator,
     DifferentiablePerceptual,
     DifferentiableRecogniser,
     differentiable,
 )
-from likewise.plugins import Array, Generator, Perceptual, Signals
+from likewise.models.encoder import FAMILY, has_encoder
+from likewise.plugins import Array, Generator, Perceptual, Recogniser, Signals, create
 
+IDENTITY, SAME_PERSON = "mobilefacenet", 0.3  # who says that it is the same person, and the weight of 1 - cosine
 COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
 
 
@@ -48,6 +51,8 @@ class Leg:
     """Share of the steps over which it falls again."""
     shake: float = 0.0
     """Size of the fading noise on the latent, in spreads of w."""
+    whitened: bool = False
+    """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
 
 
 SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05),)
@@ -67,12 +72,13 @@ class Objective:
 
     def towards(self, target: Tensor, size: int) -> Callable[[Tensor], Tensor]:
         """Return the loss ``[n]`` as a function of ``w [n, L, D]``, for targets ``[n, 3, s, s]`` drawn at ``size``."""
-        goal = shrunk(target, min(size, COMPARED))
-        who = None if self.recogniser is None else self.recogniser.embed_tensor(shrunk(target, COMPARED)).detach()
+        with torch.no_grad():  # the photograph is looked at once, not at every step
+            goal = self.perceptual.embed(shrunk(target, min(size, COMPARED)))
+            who = self.recogniser.embed_tensor(shrunk(target, min(size, COMPARED))) if self.recogniser else None
 
         def loss(w: Tensor) -> Tensor:
             drawn = shrunk(self.generator.draw(w, size=size), COMPARED)
-            found = self.perceptual.compare(drawn, goal) + self.weight * rows_apart(w)
+            found = self.perceptual.between(self.perceptual.embed(drawn), goal) + self.weight * rows_apart(w)
             if self.recogniser is not None and who is not None:
                 found = found + self.identity * (1 - F.cosine_similarity(self.recogniser.embed_tensor(drawn), who))
             return found
@@ -95,19 +101,19 @@ def rows_apart(w: Tensor) -> Tensor:
 
 
 def descend(
-    objective: Objective, start: Tensor, target: Tensor, legs: tuple[Leg, ...], *, spread: float, seed: int
+    objective: Objective, start: Tensor, target: Tensor, legs: tuple[Leg, ...], *, cloud: Cloud, seed: int
 ) -> tuple[Tensor, Tensor]:
     """Return latents ``[n, L, D]`` and the losses ``[steps, n]`` on the way; images do not see each other."""
     w, losses = start.detach(), []
     noise = torch.Generator().manual_seed(seed)
     for leg in legs:
-        w, curve = _go(objective, w, target, leg, spread, noise)
+        w, curve = _go(objective, w, target, leg, cloud, noise)
         losses.append(curve)
     return w, torch.cat(losses)
 
 
 def _go(
-    objective: Objective, w: Tensor, target: Tensor, leg: Leg, spread: float, noise: torch.Generator
+    objective: Objective, w: Tensor, target: Tensor, leg: Leg, cloud: Cloud, noise: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     loss = objective.towards(target, leg.size or objective.generator.resolution)
     base = w.detach()
@@ -118,16 +124,16 @@ def _go(
     for step in range(leg.steps):
         share = step / leg.steps
         adam.param_groups[0]["lr"] = leg.rate * _pace(share, leg)
-        now = base + moved
+        now = base + (moved @ cloud.axes if leg.whitened else moved)
         if leg.shake:
-            size = spread * leg.shake * max(0.0, 1 - share / 0.75) ** 2
+            size = cloud.spread * leg.shake * max(0.0, 1 - share / 0.75) ** 2
             now = now + size * torch.randn(now.shape, generator=noise).to(now)
         each = loss(now)
         adam.zero_grad(set_to_none=True)
         each.sum().backward()  # type: ignore[no-untyped-call]
         adam.step()
         curve.append(each.detach().cpu())
-    return (base + moved).detach(), torch.stack(curve)
+    return (base + (moved @ cloud.axes if leg.whitened else moved)).detach(), torch.stack(curve)
 
 
 def _pace(share: float, leg: Leg) -> float:
@@ -138,32 +144,68 @@ def _pace(share: float, leg: Leg) -> float:
 
 
 def solver_of(
-    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int
-) -> Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]:
+    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int, identity: str | None = None
+) -> Solver:
     """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
+    drawing = differentiable(generator, DifferentiableGenerator)  # type: ignore[type-abstract]
+    embedded = method == "refine" and has_encoder(generator)
+    who = (IDENTITY if embedded else "") if identity is None else identity
     objective = Objective(
-        differentiable(generator, DifferentiableGenerator),  # type: ignore[type-abstract]
+        drawing,
         differentiable(perceptual, DifferentiablePerceptual),  # type: ignore[type-abstract]
         weight=0.0 if math.isinf(weight) else weight,
+        recogniser=_recogniser(who, drawing.device) if who else None,
+        identity=SAME_PERSON,
     )
-    legs = _legs(method, objective.generator, tied=math.isinf(weight))
-    mean, spread = _cloud(objective.generator, seed)
+    tied = math.isinf(weight)
+    legs = _legs(method, objective.generator, tied=tied)
+    cloud = cloud_of(objective.generator, seed)
+    encoded = Start(generator) if embedded else None
 
-    def solve(targets: Signals) -> tuple[Array, npt.NDArray[np.float64]]:
-        target = torch.from_numpy(targets).to(objective.generator.device)
-        start = mean.expand(len(targets), generator.rows, -1)
-        w, _ = descend(objective, start, target, legs, spread=spread, seed=seed)
+    def solve(targets: Signals) -> tuple[Array, Floats]:
+        found = [_solve_one(torch.from_numpy(target[None]).to(drawing.device)) for target in targets]
+        return np.concatenate([w for w, _ in found]), np.concatenate([left for _, left in found])
+
+    def _solve_one(target: Tensor) -> tuple[Array, Floats]:  # a batch gains nothing on a CPU, and costs memory
+        start = cloud.mean.expand(1, generator.rows, -1) if encoded is None else encoded(target)
+        start = start.mean(dim=1, keepdim=True).expand_as(start) if tied else start
+        w, _ = descend(objective, start, target, legs, cloud=cloud, seed=seed)
         return w.cpu().numpy(), _left(objective, w, target)
 
-    return solve
+    def from_mean(targets: Signals) -> Floats:
+        mean = cloud.mean.expand(1, generator.rows, -1)
+        return np.concatenate([_left(objective, mean, torch.from_numpy(one[None]).to(mean)) for one in targets])
+
+    families = tuple(dict.fromkeys([*([objective.recogniser.family] if objective.recogniser else []),
+                                    *([FAMILY] if embedded else [])]))  # fmt: skip
+    words = ", ".join([*(["encoder start"] if embedded else []), *([f"identity by {who}"] if who else [])])
+    return Solver(min(generator.resolution, COMPARED), solve, from_mean, words=words, families=families)
 
 
-def _cloud(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> tuple[Tensor, float]:
-    """Return the mean of sampled latents and their spread, the root of the summed variance, as the paper does."""
-    w = generator.sample_w(n, seed)
+def _recogniser(name: str, device: torch.device) -> DifferentiableRecogniser:
+    made: Recogniser = create("recogniser", name, {"device": str(device)})
+    return differentiable(made, DifferentiableRecogniser)  # type: ignore[type-abstract]
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Where sampled latents lie: their mean, their spread, and the axes along which they spread evenly."""
+
+    mean: Tensor
+    spread: float
+    """The root of the summed variance, as the paper takes it."""
+    axes: Tensor
+    """``[D, D]``: a step of 1 along row k is one standard deviation along the k-th principal direction."""
+
+
+def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> Cloud:
+    """Sample latents and say where they lie."""
+    w = generator.sample_w(n, seed).astype(np.float64)
     mean = w.mean(axis=0)
-    spread = float(np.sqrt(np.square(w - mean).sum() / n))
-    return torch.from_numpy(mean).to(generator.device), spread
+    variances, vectors = np.linalg.eigh((w - mean).T @ (w - mean) / n)
+    axes = (vectors * np.sqrt(np.maximum(variances, 0))).T
+    mean_, axes_ = (torch.from_numpy(part.astype(np.float32)).to(generator.device) for part in (mean, axes))
+    return Cloud(mean_, float(np.sqrt(variances.sum())), axes_)
 
 
 def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tuple[Leg, ...]:
@@ -171,7 +213,7 @@ def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tup
     return tuple(replace(leg, tied=tied, size=leg.size if leg.size in generator.sizes else None) for leg in legs)
 
 
-def _left(objective: Objective, w: Tensor, target: Tensor) -> npt.NDArray[np.float64]:
+def _left(objective: Objective, w: Tensor, target: Tensor) -> Floats:
     """Return the perceptual distance of what is drawn at full resolution, image by image to spare memory."""
     with torch.inference_mode():
         each = [
