@@ -77,9 +77,10 @@ name = "all rows"
 remove_contrast = true
 
 [[variant]]
-name = "whitened"
-distance = "mahalanobis_mean_row"
+name = "of nearly the same age"
+distance = "mean_row"
 remove_contrast = true
+caliper = {{ drawn_age = 0.5 }}
 
 [[variant]]
 name = "same glasses and smile"
