@@ -48,7 +48,7 @@ def change(audit: Path, old: str, new: str) -> None:
 def finished(tmp_path_factory) -> Path:
     """An audit that ran to its end."""
     folder = tmp_path_factory.mktemp("finished") / "audit"
-    main(["demo", str(folder), "--identities", "40", "--seed", "3", "--quiet"])
+    main(["demo", "--toy", str(folder), "--identities", "40", "--seed", "3", "--quiet"])
     return folder
 
 
@@ -138,7 +138,7 @@ def test_a_stage_that_is_not_planned_is_an_error(audit, capsys):
 
 
 def test_the_same_seed_gives_the_same_bytes(finished, tmp_path, capsys):
-    run(capsys, "demo", tmp_path / "again", "--identities", 40, "--seed", 3, "--quiet")
+    run(capsys, "demo", "--toy", tmp_path / "again", "--identities", 40, "--seed", 3, "--quiet")
     for name in ("report.html", "estimates.parquet", "latents", "counterfactuals"):
         assert digest_of(tmp_path / "again" / name) == digest_of(finished / name)
 

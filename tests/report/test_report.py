@@ -24,7 +24,7 @@ from likewise.report.words import balance_verdict, chance, gap_findings, interva
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "audit"
-    main(["demo", str(folder), "--identities", "40", "--quiet"])
+    main(["demo", "--toy", str(folder), "--identities", "40", "--quiet"])
     return folder
 
 

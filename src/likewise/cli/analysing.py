@@ -7,14 +7,17 @@ from typing import Any
 
 import pandas as pd
 
+from likewise.analyse.curve import curve
 from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
 from likewise.analyse.placebo import rate_shifts
 from likewise.analyse.sensitivity import sensitivity
 from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
 from likewise.cli.asking import placebo_of, rater_options
-from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, Job, covariates_of
+from likewise.cli.designing import variants_of
+from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, TURNED, Job, covariates_of
 from likewise.cli.sweeping import CERTIFICATES
 from likewise.errors import LikewiseError
 from likewise.make.arms import RANDOM
@@ -33,6 +36,7 @@ def analysing(job: Job) -> None:
     if any(rater.slot == "recogniser" for rater in job.plan.rater):
         distances = _about(Ratings.read(job.path(RATINGS)), asked)
         parts += _gaps(job, _about(distances, genuine), genuine, pairs, None)
+        parts += _legs(job, genuine, pairs)
         parts += _errors(job, distances, asked, pairs)
     if any(rater.slot == "classifier" for rater in job.plan.rater):
         parts += _slopes(job)
@@ -40,9 +44,18 @@ def analysing(job: Job) -> None:
         parts += _gaps(job, Ratings.read(job.path(ANSWERS)), genuine, pairs, "people")
     if job.plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / job.plan.analyse.truth))
-    found = Estimates.together(parts)
+    found = Estimates.together([*parts, *_scaled(job, Estimates.together(parts), asked)])
     job.summary = {"rows": len(found)}
     found.write(job.path(ESTIMATES))
+
+
+def _scaled(job: Job, found: Estimates, asked: Pairs) -> list[Estimates]:
+    """Put the gaps of all raters on one scale."""
+    sources: list[tuple[str, str | None]] = (
+        [(RATINGS, None)] if any(rater.slot == "recogniser" for rater in job.plan.rater) else []
+    )
+    sources += [(ANSWERS, "people")] if job.plan.ask else []
+    return [on_one_scale(found, Ratings.read(job.path(name)), asked.genuine(), panel=panel) for name, panel in sources]
 
 
 def _about(ratings: Ratings, trials: Pairs) -> Ratings:
@@ -58,6 +71,7 @@ def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str |
     if len(pairs) < 2:
         return [gaps(ratings, genuine, faces, contrast, **common)]
     found = [each(ratings, genuine, faces, contrast, pairs=pairs, **common) for each in (gaps, explained)]
+    found += _curve(job, ratings, genuine, pairs, common)
     numeric = [name for name in names if _varies(faces.attribute(name))]
     hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
     return found + _noted(
@@ -65,6 +79,39 @@ def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str |
         "bounds on hidden differences",
         lambda: sensitivity(ratings, genuine, faces, contrast, pairs=pairs, **hidden),
     )
+
+
+def _curve(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
+    """Estimate the gap under the plan's own design and every variant."""
+    if not job.plan.variant:
+        return []
+    designs = {"plan": pairs, **variants_of(job)}
+    found, left_out = curve(ratings, genuine, job.faces(), job.plan.contrast, designs=designs, **common)
+    job.notes += [f"The design {line}" for line in left_out]
+    return [found]
+
+
+def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
+    """Estimate what turning both pictures of a trial does to recognisers, and whether look-alikes say the same."""
+    if not (job.path(SWEEP) / TURNED).is_file() or job.plan.counterfactual is None:
+        return []
+    turned = Faces.read(job.path(SWEEP) / "faces.parquet")
+    if job.plan.certificate is not None:
+        turned = certified(Ratings.read(job.path(CERTIFICATES)), turned)
+    every, kept = Pairs.read(job.path(SWEEP) / TURNED).frame, set(turned.images)
+    asked = Pairs(every[every["a"].isin(kept) & every["b"].isin(kept)])
+    ratings, contrast, level = Ratings.read(job.path(RATINGS)), job.plan.contrast, job.plan.analyse.level
+    found = _noted(job, "change in edited pictures", lambda: turned_gaps(ratings, asked, turned, contrast, level=level))
+    if len(pairs) < 2 or not found:
+        return found
+
+    def compared() -> Estimates:
+        return agreement_of_legs(
+            ratings, genuine, job.faces(), contrast,
+            pairs=pairs, turned_trials=asked, turned=turned, covariates=covariates_of(job), level=level,
+        )  # fmt: skip
+
+    return found + _noted(job, "comparison of look-alikes with edits", compared)
 
 
 def _varies(values: pd.Series) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.cli.asking import bills, rated_album, rater_options, services_of, sheet_of
+from likewise.cli.asking import bills, rated_album, rater_options, services_of, sheet_of, sweep_album
 from likewise.cli.framing import framed, given_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
@@ -33,6 +33,7 @@ from likewise.tables.vectors import write_stream
 
 FACES, DESCRIBED = "faces.parquet", "described.parquet"
 LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", "balance.parquet"
+VARIANTS, TURNED = "variants", "trials.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
 
@@ -182,7 +183,23 @@ def _rate_trials(job: Job, rater: Rater) -> Ratings:
     recogniser = job.used(create("recogniser", rater.name, rater.options))
     work = Embedding(rater.name, rater.options, job.album(job.faces()))
     parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
-    return rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+    answers = rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+    turned = _turned(job)
+    if turned is None:
+        return answers
+    asked, album = turned
+    work = Embedding(rater.name, rater.options, album)
+    parts = [result["e"] for result in job.chunks(f"{recogniser.name}, edited", work, asked.images)]
+    return Ratings.together([answers, rate_trials(asked, np.concatenate(parts), asked.images, recogniser)])
+
+
+def _turned(job: Job) -> tuple[Pairs, Album] | None:
+    """Return the trials of edited pictures, where the plan has a sweep and somebody has two pictures in it."""
+    path = job.path(SWEEP) / TURNED
+    if job.plan.counterfactual is None or not path.is_file():
+        return None
+    asked = Pairs.read(path)
+    return (asked, sweep_album(job.folder)[1]) if len(asked) else None
 
 
 def _asked(job: Job) -> Pairs:
@@ -243,6 +260,7 @@ def asking(job: Job) -> None:
 
 def reporting(job: Job) -> None:
     """Draw the report."""
+    judged = job.path("fidelity") / "estimates.parquet"
     sidecars = {name: job.folder.sidecar(name) for name in job.planned if name != REPORT}
     write_report(
         job.path(REPORT),
@@ -251,6 +269,7 @@ def reporting(job: Job) -> None:
         pairs=Pairs.read(job.path(PAIRS)),
         balance=Estimates.read(job.path(BALANCE)),
         estimates=Estimates.read(job.path(ESTIMATES)),
+        fidelity=Estimates.read(judged) if job.plan.fidelity else None,
         made={name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
         sheet=sheet_of(job.folder),
     )

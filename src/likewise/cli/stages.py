@@ -8,6 +8,7 @@ from typing import Any
 
 from likewise.cli import analysing, designing, framing, making, sweeping
 from likewise.cli.describing import describing
+from likewise.cli.fidelity import FIDELITY, judging
 from likewise.cli.framing import ALIGNED
 from likewise.cli.making import (
     ANSWERS,
@@ -22,6 +23,7 @@ from likewise.cli.making import (
     REPORT,
     SWEEP,
     TRIALS,
+    VARIANTS,
     Job,
 )  # fmt: skip
 from likewise.cli.measures import declared
@@ -122,6 +124,19 @@ PROJECT = Stage(
     make=making.project,
     outside=lambda folder, plan: _files(folder, plan.vectors),
 )
+FIDELITY_STAGE = Stage(
+    name="fidelity",
+    artefact=FIDELITY,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "fidelity": asdict(plan.fidelity) if plan.fidelity else {},
+        "generator": [plan.project.generator, plan.project.options, plan.project.perceptual],
+        "contrast": asdict(plan.contrast),
+        "level": plan.analyse.level,
+    },
+    make=judging,
+    seeded=True,
+)
 EMBED = Stage(
     name="embed",
     artefact=EMBEDDINGS,
@@ -138,6 +153,18 @@ MATCH = Stage(
     needs=(FACES, LATENTS),
     options=lambda plan: {"match": plan.match.to_dict(), "contrast": asdict(plan.contrast), **_measures(plan)},
     make=designing.matching,
+    outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
+)
+VARY = Stage(
+    name="variants",
+    artefact=VARIANTS,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "variants": [[variant.name, variant.match.to_dict()] for variant in plan.variant],
+        "contrast": asdict(plan.contrast),
+        **_measures(plan),
+    },
+    make=designing.varying,
     outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
 )
 BALANCE_STAGE = Stage(
@@ -221,8 +248,10 @@ ALL = (
     DESCRIBE,
     ALIGN,
     PROJECT,
+    FIDELITY_STAGE,
     EMBED,
     MATCH,
+    VARY,
     BALANCE_STAGE,
     TRIALS_STAGE,
     COUNTERFACTUAL,
@@ -240,22 +269,31 @@ def stages(plan: Plan) -> list[Stage]:
     absent = {
         DESCRIBED: plan.describe is None,
         ALIGNED: plan.align is None,
+        FIDELITY: plan.fidelity is None,
         EMBEDDINGS: not looks,
+        VARIANTS: not plan.variant,
         SWEEP: plan.counterfactual is None,
         CERTIFICATES: plan.certificate is None,
         RATINGS: not plan.rater,
         ANSWERS: plan.ask is None,
     }
+    recognisers = any(rater.slot == "recogniser" for rater in plan.rater)
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
     in_frame = [] if absent[ALIGNED] else [ALIGNED]
     extra = {
         PROJECT.name: in_frame,
-        COUNTERFACTUAL.name: [*in_frame, *([LATENTS] if _editing(plan).get("latents") == LATENTS else [])],
+        FIDELITY_STAGE.name: in_frame,
+        COUNTERFACTUAL.name: [
+            *([TRIALS] if recognisers else []),
+            *in_frame,
+            *([LATENTS] if _editing(plan).get("latents") == LATENTS else []),
+        ],
         CERTIFY.name: in_frame,
-        MATCH.name: [EMBEDDINGS] if looks else [],
-        RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
-        ANALYSE.name: [name for name in (SWEEP, CERTIFICATES, RATINGS, ANSWERS) if not absent[name]],
-        REPORT_STAGE.name: [] if absent[SWEEP] else [SWEEP],
+        MATCH.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        VARY.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        RATE.name: [] if absent[SWEEP] else [SWEEP],
+        ANALYSE.name: [name for name in (VARIANTS, SWEEP, CERTIFICATES, RATINGS, ANSWERS) if not absent[name]],
+        REPORT_STAGE.name: [name for name in (FIDELITY, SWEEP) if not absent[name]],
     }
     return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
 

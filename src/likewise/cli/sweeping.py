@@ -14,16 +14,25 @@ from PIL import Image
 
 from likewise.cli.asking import sweep_album
 from likewise.cli.framing import framed
-from likewise.cli.making import SWEEP, Job
+from likewise.cli.making import SWEEP, TRIALS, TURNED, Job
 from likewise.errors import TableError
 from likewise.images import Album, inside, traits
 from likewise.make.certificate import OUTSIDE, shares, uncertified, verdicts
 from likewise.make.certify import Certifying, Judges, ratings_of
-from likewise.make.counterfactual import Sweep, arms_of, chosen, file_of, placebo_faces, sweep_faces
-from likewise.make.sheet import contact_sheet
+from likewise.make.contact_sheet import contact_sheet
+from likewise.make.counterfactual import (
+    Sweep,
+    arms_of,
+    chosen,
+    file_of,
+    placebo_faces,
+    sweep_faces,
+    turned_trials,
+    with_partners,
+)
 from likewise.make.sweep_spec import SweepSpec, editor_of
 from likewise.plugins import Editor, occupants
-from likewise.tables import Faces, Ratings
+from likewise.tables import Faces, Pairs, Ratings
 from likewise.tables.contrast import written
 
 CERTIFICATES, SHEET = "certificates.parquet", "sheet.jpg"
@@ -93,7 +102,20 @@ def _offered(job: Job, faces: Faces, spec: SweepSpec, editor: Editor) -> list[st
         if len(there) < len(faces):
             job.notes.append(f"{len(faces) - len(there)} images have no latent and are not turned")
         faces = faces.subset(there)
-    return chosen(faces, spec, seed=job.plan.seed, contrast=contrast)
+    images = chosen(faces, spec, seed=job.plan.seed, contrast=contrast)
+    if not _turns_trials(job):
+        return images
+    offered = set(faces.images)
+    return [image for image in with_partners(images, _genuine(job)) if image in offered]
+
+
+def _turns_trials(job: Job) -> bool:
+    """Say whether recognisers are asked about edited pictures: then both pictures of a trial are turned."""
+    return any(rater.slot == "recogniser" for rater in job.plan.rater)
+
+
+def _genuine(job: Job) -> Pairs:
+    return Pairs.read(job.path(TRIALS)).genuine()
 
 
 def _about(job: Job, editor: Editor) -> list[str]:
@@ -126,6 +148,8 @@ def _put(job: Job, spec: SweepSpec, swept: tuple[Faces, list[str]], work: Sweep,
             shutil.copyfile(work.folder / name, fresh / "images" / name)
         if arms is not None:
             arms.write(fresh / "placebo.parquet")
+        if _turns_trials(job):
+            turned_trials(_genuine(job), made).write(fresh / TURNED)
         shown = Album(fresh / "images", {key: file_of(key) for key in made.images})
         sheet = contact_sheet(work.album, shown, images, spec.levels)
         Image.fromarray(sheet).save(fresh / SHEET, format="JPEG", quality=90)

@@ -14,7 +14,7 @@ from likewise.images import Album, save
 from likewise.make.arms import MASK, ORIGINAL, RANDOM, RECONSTRUCT, random_arm, redrawn, swept
 from likewise.make.sweep_spec import SweepSpec, editor_of
 from likewise.plugins import Editor, Pictures
-from likewise.tables import Contrast, Faces
+from likewise.tables import Contrast, Faces, Pairs
 
 AT_ONCE = 16_000_000  # bytes of pictures that are edited together
 
@@ -31,6 +31,27 @@ def chosen(faces: Faces, spec: SweepSpec, *, seed: int, contrast: Contrast | Non
         side = contrast.side(faces)
         shuffled = shuffled[shuffled["image"].map(side).to_numpy() != 0]
     return sorted(shuffled.drop_duplicates("identity")["image"].head(spec.most))
+
+
+def with_partners(images: Sequence[str], genuine: Pairs) -> list[str]:
+    """Add to each image the one it is compared with in its genuine trial, so that the whole trial can be turned."""
+    beside = genuine.frame.drop_duplicates("a").set_index("a")["b"]
+    return sorted({*images, *(beside[image] for image in images if image in beside.index)})
+
+
+def turned_trials(genuine: Pairs, made: Faces) -> Pairs:
+    """Return the genuine trials both of whose pictures were turned, once at each level."""
+    there = set(made.frame["parent"])
+    frame = genuine.frame
+    whole = frame[frame["a"].isin(there) & frame["b"].isin(there)]
+    levels = sorted(made.frame["level"].unique())
+    rows = [
+        (key_of(pair, level), key_of(a, level), key_of(b, level), True)
+        for pair, a, b in zip(whole["pair"], whole["a"], whole["b"], strict=True)
+        for level in levels
+    ]
+    columns = ["pair", "a", "b", "same"]
+    return Pairs(pd.DataFrame(rows, columns=columns).astype({"pair": "str", "a": "str", "b": "str", "same": "bool"}))
 
 
 def sweep_faces(faces: Faces, images: Sequence[str], spec: SweepSpec) -> Faces:

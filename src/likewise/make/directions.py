@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from likewise.tables.files import replacing
 
 Floats = npt.NDArray[np.float64]
 FOLDS = 5
+SHIPPED = Path(__file__).parent / "shipped"
 FEWEST = 40  # images with a label; below that a direction in hundreds of dimensions is noise
 
 
@@ -48,6 +49,8 @@ class Skill:
     identities: int
     positive: str = ""
     """For two levels: which of them has the higher score."""
+    label: str = ""
+    """Whose word the labels were."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Directions:
     source: str
     """The generator that the latents are of."""
     labels: str
-    """Whose word the labels were."""
+    """What was labelled, and by whom; ``Skill.label`` says it of each attribute."""
     names: tuple[str, ...]
     gradients: Floats
     """``[k, D]``: of each score, scaled so that it has standard deviation one."""
@@ -121,14 +124,29 @@ class Directions:
             raise VectorError(f"{path} holds directions", got=f"{type(error).__name__}: {error}") from error
 
 
+def shipped(generator: str) -> Directions:
+    """Return the directions that come with likewise for this generator, by its name in the slot."""
+    known = sorted(path.stem for path in SHIPPED.glob("*.npz"))
+    if generator not in known:
+        fix = nearest(generator, known) or "Fit your own: likewise directions sample, then likewise directions fit."
+        raise SpecError(f"directions are shipped for {some(known)}", got=repr(generator), fix=fix)
+    return Directions.read(SHIPPED / f"{generator}.npz")
+
+
 def mean_rows(vectors: Vectors) -> Floats:
     """Return the mean over the rows of each latent, ``[n, D]``; an embedding is its own mean."""
     values = np.asarray(vectors.values, dtype=np.float64)
     return values.mean(axis=1) if values.ndim == 3 else values
 
 
-def fit(faces: Faces, vectors: Vectors, attributes: Sequence[str], *, labels: str, shrink: float = 0.01) -> Directions:
-    """Fit a score for each attribute column; images without a label or without a latent have no part in it."""
+def fit(
+    faces: Faces, vectors: Vectors, attributes: Sequence[str], *,
+    labels: str, made_by: Mapping[str, str] | None = None, shrink: float = 0.01,
+) -> Directions:  # fmt: skip
+    """Fit a score for each attribute column; images without a label or without a latent have no part in it.
+
+    ``labels`` says what was labelled and by whom, ``made_by`` who made each column where that is known.
+    """
     known = faces.subset([image for image in faces.images if image in vectors])
     if len(known) < FEWEST:
         raise TableError(f"directions are fitted on at least {FEWEST} images with latents", got=str(len(known)))
@@ -143,7 +161,10 @@ def fit(faces: Faces, vectors: Vectors, attributes: Sequence[str], *, labels: st
         names=tuple(attributes),
         gradients=np.stack([gradient for gradient, _ in fitted]),
         covariance=covariance,
-        skills=tuple(skill for _, skill in fitted),
+        skills=tuple(
+            replace(skill, label=(made_by or {}).get(name, ""))
+            for name, (_, skill) in zip(attributes, fitted, strict=True)
+        ),
         ends=np.stack([_ends(rows @ g, known.attribute(name), skill) for name, (g, skill) in named.items()]),
     )
 

@@ -1,35 +1,42 @@
-"""sheet: a few faces of a sweep at all levels on one picture, to be looked at."""
+"""sheet: pictures side by side with a word above each column and beside each row, for people to look at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
-from likewise.images import Album
-from likewise.make.counterfactual import key_of
 from likewise.plugins import Pictures
 
-ROWS, SIDE, GAP = 8, 96, 3
+GAP, PAPER, INK = 6, (255, 255, 255), (40, 40, 40)
 
 
-def contact_sheet(originals: Album, made: Album, images: Sequence[str], levels: Sequence[float]) -> Pictures:
-    """Return one row a face: the original, and its levels in order; faces come evenly from the whole list."""
-    few = [images[k] for k in np.unique(np.linspace(0, len(images) - 1, min(ROWS, len(images))).round().astype(int))]
-    rows = [[originals([image])[0], *made([key_of(image, level) for level in levels])] for image in few]
-    tall, wide = len(few) * (SIDE + GAP) - GAP, (len(levels) + 1) * (SIDE + GAP) - GAP + 4 * GAP
-    sheet = np.full((tall, wide, 3), 255, np.uint8)
-    for row, pictures in enumerate(rows):
-        for column, picture in enumerate(pictures):
-            top, left = row * (SIDE + GAP), column * (SIDE + GAP) + (4 * GAP if column else 0)
-            sheet[top : top + SIDE, left : left + SIDE] = _thumbnail(picture)
-    return sheet
+def sheet(rows: Sequence[Pictures], columns: Sequence[str], names: Sequence[str] = ()) -> Pictures:
+    """Return one picture: ``rows`` of pictures ``[k, H, W, 3]``, a caption a column, a name a row."""
+    side = rows[0].shape[1]
+    letter = max(11, side // 14)
+    head = _lines(columns) * (letter + 4) + GAP
+    margin = max((_width(name, letter) for name in names), default=-GAP) + 2 * GAP
+    wide, high = margin + len(columns) * (side + GAP), head + len(rows) * (side + GAP)
+    page = Image.new("RGB", (wide, high), PAPER)
+    pen, font = ImageDraw.Draw(page), ImageFont.load_default(letter)
+    for number, word in enumerate(columns):
+        pen.multiline_text(
+            (margin + number * (side + GAP) + side / 2, head / 2), word, INK, font, anchor="mm", align="center"
+        )
+    for number, pictures in enumerate(rows):
+        top = head + number * (side + GAP)
+        if names:
+            pen.text((GAP, top + side / 2), names[number], INK, font, anchor="lm")
+        for place, picture in enumerate(pictures):
+            page.paste(Image.fromarray(picture), (margin + place * (side + GAP), top))
+    return np.asarray(page)
 
 
-def _thumbnail(picture: Pictures) -> Pictures:
-    """Return the middle square at the sheet's size."""
-    side = min(picture.shape[:2])
-    top, left = (picture.shape[0] - side) // 2, (picture.shape[1] - side) // 2
-    square = Image.fromarray(picture[top : top + side, left : left + side])
-    return np.asarray(square.resize((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0))
+def _lines(words: Sequence[str]) -> int:
+    return max(word.count("\n") + 1 for word in words)
+
+
+def _width(word: str, letter: int) -> int:
+    return int(ImageFont.load_default(letter).getlength(word))
