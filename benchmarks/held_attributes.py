@@ -1,9 +1,9 @@
 """Does holding co-attributes matter? ``python benchmarks/held_attributes.py``: the planted world, whose truth is known.
 
-Faces of the world go together with their attribute: women there smile more and wear glasses less. Directions are fitted on
-such faces, and a tagger with known dependences looks at sweeps of other faces. Two of its labels depend on the attribute; two
-depend on what goes along with it alone, so that their true slopes are zero. The sweep is made twice, with and without
-holding the co-attributes, in many worlds; what is counted is how often the interval holds the truth.
+Faces of the world go together with their attribute: women there smile more and wear glasses less. Directions are fitted
+on such faces, and a tagger with known dependences looks at sweeps of other faces. Two of its labels depend on the
+attribute; two depend on what goes along with it alone, so that their true slopes are zero. The sweep is made twice, with
+and without holding the co-attributes, in many worlds; what is counted is how often the interval holds the truth.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from likewise.analyse.slopes import slopes
 from likewise.make.arms import swept
 from likewise.make.counterfactual import chosen, sweep_faces
 from likewise.make.direction_editor import DirectionEditor
-from likewise.make.directions import fit
+from likewise.make.directions import LEAST_SQUARES, fit
 from likewise.make.rate import rate_images
 from likewise.make.sweep_spec import SweepSpec
-from likewise.plugins import Array, to_pictures
+from likewise.plugins import Array, Pictures, to_pictures
 from likewise.tables import Faces
-from likewise.world.model import COVARIATES
+from likewise.world.model import COVARIATES, Floats
 from likewise.world.occupants import WorldClassifier, WorldGenerator
 from likewise.world.scene import draw
 
@@ -33,7 +33,7 @@ NAMES = ("perceived_gender", *(covariate.column for covariate in COVARIATES))
 ON_ATTRIBUTE, ON_OTHERS = ("Lipstick", "Necktie"), ("Spectacles", "Grin")
 
 
-def world_latents(factors: Array) -> Array:
+def world_latents(factors: Floats) -> Array:
     """Return latents ``[n, 4, 16]`` that the world's generator draws with these factors: all rows alike."""
     directions = WorldGenerator().directions  # [F, D], orthonormal
     return np.repeat((factors @ directions)[:, None], WorldGenerator.rows, axis=1).astype(np.float32)
@@ -43,7 +43,7 @@ def fitted(folder: Path, *, identities: int = 200, seed: int = 10_000) -> Path:
     """Fit directions on a world of its own, confounded like the others."""
     faces, factors = lw.World(identities=identities, seed=seed).draw()
     vectors = lw.Vectors(faces.images, world_latents(factors), source="the world's own latents")
-    return fit(faces, vectors, NAMES, labels="the world's table").write(folder / "directions.npz")
+    return fit(faces, vectors, NAMES, labels="the world's table", rule=LEAST_SQUARES).write(folder / "directions.npz")
 
 
 def sweep(seed: int, directions: Path, *, hold: bool, identities: int) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def sweep(seed: int, directions: Path, *, hold: bool, identities: int) -> pd.Dat
     return _beside_truth(made, strips, spec, images, world)
 
 
-def _beside_truth(made: Faces, strips: Array, spec: SweepSpec, images: list[str], world: lw.World) -> pd.DataFrame:
+def _beside_truth(made: Faces, strips: Pictures, spec: SweepSpec, images: list[str], world: lw.World) -> pd.DataFrame:
     tagger = WorldClassifier()
     scores = tagger.score(strips.reshape(-1, *strips.shape[2:]))
     keys = [f"{image}@{level:+g}" for image in images for level in spec.levels]
@@ -92,7 +92,7 @@ def main() -> None:
         directions = fitted(Path(folder))
         for hold in (True, False):
             table = worlds(given.seeds, directions, hold=hold, identities=given.identities)
-            print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)  # noqa: T201
+            print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)
 
 
 if __name__ == "__main__":
