@@ -74,10 +74,11 @@ def rated_album(folder: Folder) -> tuple[list[str], Album]:
     return images, _album(folder, images)
 
 
-def sheet_of(folder: Folder) -> Path | None:
-    """Return the contact sheet of the sweep where it may be shown: of drawings, never of people."""
+def sheet_of(folder: Folder, *, show: bool) -> Path | None:
+    """Return the contact sheet of the sweep where it may be shown: of drawings, of people only if the plan says so."""
     made = folder.sidecar(SWEEP)
-    return folder.path(SWEEP) / "sheet.jpg" if made is not None and made.summary.get("toy") is True else None
+    shown = made is not None and (show or made.summary.get("toy") is True)
+    return folder.path(SWEEP) / "sheet.jpg" if shown else None
 
 
 def _album(folder: Folder, images: list[str]) -> Album:

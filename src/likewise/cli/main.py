@@ -34,6 +34,7 @@ STAGES = {
     "rate": "Have the models under audit answer.",
     "ask": "Collect what people answered.",
     "analyse": "Estimate gaps and slopes, with intervals.",
+    "export": "Write the report's numbers as JSON and CSV.",
     "report": "Draw the report.",
 }
 _SECTIONS = (

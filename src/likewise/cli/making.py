@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.cli.asking import bills, rated_album, rater_options, services_of, sheet_of, sweep_album
+from likewise.cli.asking import bills, rated_album, rater_options, services_of, sweep_album
 from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
@@ -23,12 +23,11 @@ from likewise.make.project import Projection, solver
 from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
 from likewise.make.read import read_images
 from likewise.plugins import Pictures, create
-from likewise.report.page import write_report
 from likewise.services.purse import Purse
 from likewise.services.reading import Reading, in_rows
 from likewise.services.service import Service
 from likewise.store import Folder
-from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
+from likewise.tables import Faces, Pairs, Ratings, Vectors
 from likewise.tables.vectors import write_stream
 
 FACES, DESCRIBED = "faces.parquet", "described.parquet"
@@ -53,6 +52,8 @@ class Job:
     licences: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
+    raters: list[dict[str, str]] = field(default_factory=list)
+    """Who was asked, by which threshold: for the report."""
 
     def path(self, artefact: str) -> Path:
         """Say where an artefact lies."""
@@ -84,6 +85,20 @@ class Job:
         """Note an occupant's licence for the sidecar."""
         self.licences[occupant.name] = occupant.licence
         return occupant
+
+    def audited(self, slot: str, occupant: Any) -> Any:
+        """Note a rater under audit: what it is, and where its threshold comes from."""
+        told = {
+            "name": occupant.name,
+            "slot": slot,
+            "threshold": f"{occupant.threshold:g}",
+            "licence": occupant.licence,
+        }
+        card = getattr(occupant, "card", None)
+        told |= {"family": str(getattr(occupant, "family", "")), "set_on": str(getattr(card, "set_on", ""))}
+        if told not in self.raters:
+            self.raters.append(told)
+        return self.used(occupant)
 
 
 def read(job: Job) -> None:
@@ -177,12 +192,13 @@ def rating(job: Job) -> None:
     ]
     ratings = Ratings.together(parts)
     job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
+    job.summary["raters"] = list(job.raters)
     ratings.write(job.path(RATINGS))
 
 
 def _rate_trials(job: Job, rater: Rater) -> Ratings:
     asked = _asked(job)
-    recogniser = job.used(create("recogniser", rater.name, rater.options))
+    recogniser = job.audited("recogniser", create("recogniser", rater.name, rater.options))
     work = Embedding(rater.name, rater.options, job.album(job.faces()))
     parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
     answers = rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
@@ -216,7 +232,7 @@ def _rate_sweep(job: Job, rater: Rater, service: Service | None) -> Ratings:
     images, album = rated_album(job.folder)
     if service is not None:
         return _rate_by_service(job, service, images, album)
-    classifier = job.used(create("classifier", rater.name, rater_options(job.folder, rater)))
+    classifier = job.audited("classifier", create("classifier", rater.name, rater_options(job.folder, rater)))
     work = Scoring(rater.name, rater_options(job.folder, rater), album)
     labels, scores = side_by_side(list(job.chunks(classifier.name, work, images)), classifier.name)
     job.notes += said_nothing(classifier.name, labels, scores, classifier.threshold)
@@ -239,7 +255,7 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
     job.notes += service.remarks()
     labels, scores = side_by_side([columns(in_rows(heard), len(images))], service.name)
     job.notes += said_nothing(service.name, labels, scores, service.threshold)
-    return rate_images(images, labels, scores, job.used(service))
+    return rate_images(images, labels, scores, job.audited("classifier", service))
 
 
 def asking(job: Job) -> None:
@@ -258,24 +274,6 @@ def asking(job: Job) -> None:
         answers = crowd.answers(asked, look, job.plan.seed)
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
-
-
-def reporting(job: Job) -> None:
-    """Draw the report."""
-    judged = job.path("fidelity") / "estimates.parquet"
-    sidecars = {name: job.folder.sidecar(name) for name in job.planned if name != REPORT}
-    write_report(
-        job.path(REPORT),
-        title=job.plan.report.title,
-        contrast=job.plan.contrast,
-        pairs=Pairs.read(job.path(PAIRS)),
-        balance=Estimates.read(job.path(BALANCE)),
-        estimates=Estimates.read(job.path(ESTIMATES)),
-        fidelity=Estimates.read(judged) if job.plan.fidelity else None,
-        made={name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
-        sheet=sheet_of(job.folder),
-    )
-    job.summary = {"bytes": job.path(REPORT).stat().st_size}
 
 
 def covariates_of(job: Job) -> list[str]:

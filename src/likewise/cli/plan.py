@@ -100,9 +100,10 @@ class AnalysePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPlan:
-    """What the report is called."""
+    """What the report is called, and whether it shows pictures of the people (never, unless asked)."""
 
     title: str = "Audit"
+    show_images: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from likewise.cli import analysing, designing, framing, making, sweeping
 from likewise.cli.describing import describing
+from likewise.cli.exporting import EXPORT, exporting
 from likewise.cli.fidelity import FIDELITY, judging
 from likewise.cli.framing import ALIGNED
 from likewise.cli.making import (
@@ -28,6 +29,7 @@ from likewise.cli.making import (
 )  # fmt: skip
 from likewise.cli.measures import declared
 from likewise.cli.plan import Plan
+from likewise.cli.reporting import reporting
 from likewise.cli.sweeping import CERTIFICATES
 from likewise.images import digest
 from likewise.make.read import listing_digest
@@ -240,7 +242,15 @@ REPORT_STAGE = Stage(
     artefact=REPORT,
     needs=(PAIRS, BALANCE, ESTIMATES),
     options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
-    make=making.reporting,
+    make=reporting,
+    counted=False,
+)
+EXPORT_STAGE = Stage(
+    name="export",
+    artefact=EXPORT,
+    needs=(PAIRS, BALANCE, ESTIMATES),
+    options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
+    make=exporting,
     counted=False,
 )
 ALL = (
@@ -259,6 +269,7 @@ ALL = (
     RATE,
     ASK,
     ANALYSE,
+    EXPORT_STAGE,
     REPORT_STAGE,
 )
 

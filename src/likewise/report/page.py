@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
 from likewise.report.leg_figures import curve_plot, legs_plot
 from likewise.report.legs import curve_words, curves, panels
-from likewise.report.rates import curve_steps, error_findings, error_quantities, recognisers
+from likewise.report.rates import curve_steps, enrolment_rows, error_findings, error_quantities, recognisers
 from likewise.report.sweep import certificate_rows, embedded, placebo_rows, striking
 from likewise.report.words import (
     SLOPE_TESTS,
@@ -47,6 +47,9 @@ def write_report(
     fidelity: Estimates | None = None,
     made: Mapping[str, Mapping[str, Any]],
     sheet: Path | None = None,
+    tested: Sequence[Mapping[str, str]] = (),
+    population: Sequence[Mapping[str, Any]] = (),
+    gallery: bytes | None = None,
 ) -> Path:
     """Draw the report; ``made`` says of each artefact how it was made (its sidecar), ``sheet`` is a picture or none."""
     environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
@@ -76,7 +79,11 @@ def write_report(
         slopes=_slope_table(estimates),
         placebos=placebo_rows(estimates),
         certificate=certificate_rows(made),
-        sheet=embedded(sheet),
+        sheet=embedded(sheet.read_bytes() if sheet is not None and sheet.is_file() else None),
+        tested=tested,
+        population=population,
+        enrolment=enrolment_rows(estimates),
+        gallery=embedded(gallery),
         truth=truth_rows(estimates),
         made=_made(made),
         notes=[note for entry in made.values() for note in entry["notes"]],
