@@ -13,8 +13,26 @@ from likewise.services.service import Service
 from likewise.store import Folder
 from likewise.tables import Faces
 
-_AT_ONCE = 64  # pictures that are hashed together
 SWEEP = "counterfactuals"
+Looked = tuple[list[str], Album]
+"""Images, and how they are looked at."""
+
+
+def recognises(plan: Plan) -> bool:
+    """Say whether somebody under audit tells how far apart two images are."""
+    models = any(rater.slot == "recogniser" for rater in plan.rater)
+    return models or any(entry.recognises for entry in plan.answered)
+
+
+def classifies(plan: Plan) -> bool:
+    """Say whether somebody gives labels to the images as they are."""
+    models = any(rater.slot == "classifier" for rater in plan.rater) and plan.counterfactual is None
+    return models or any(not entry.recognises for entry in plan.answered)
+
+
+def sweeps(plan: Plan) -> bool:
+    """Say whether a classifier looks at counterfactuals."""
+    return plan.counterfactual is not None and any(rater.slot == "classifier" for rater in plan.rater)
 
 
 def rater_options(folder: Folder, rater: Rater) -> dict[str, Any]:
@@ -42,10 +60,15 @@ def _is_service(name: str) -> bool:
     return isinstance(factory, type) and issubclass(factory, Service)
 
 
-def bills(folder: Folder, plan: Plan, services: dict[int, Service]) -> list[Bill]:
-    """Say what the services will cost: to the call when the sweep is made, at most so much before."""
+def bills(folder: Folder, plan: Plan, services: dict[int, Service], images: Looked | None = None) -> list[Bill]:
+    """Say what the services will cost: to the call when the pictures are there, at most so much before."""
     if not services:
         return []
+    if images is not None:
+        return [_bill(service, *images) for service in services.values()]
+    if plan.counterfactual is None:  # the images themselves, which are not opened for an estimate
+        most = len(plan.faces.source(folder.root).faces())
+        return [Bill(service.name, service.where, most, service.price, most=True) for service in services.values()]
     if (folder.path(SWEEP) / "faces.parquet").is_file():
         made, album = sweep_album(folder)
         return [_bill(service, made.images, album) for service in services.values()]
@@ -61,5 +84,5 @@ def sweep_album(folder: Folder) -> tuple[Faces, Album]:
 
 
 def _bill(service: Service, images: list[str], album: Album) -> Bill:
-    parts = [images[start : start + _AT_ONCE] for start in range(0, len(images), _AT_ONCE)]
-    return service.bill([service.request(picture) for part in parts for picture in album(part)])
+    stacks = (pictures for _, pictures in album.stacks(images))
+    return service.bill([service.request(picture) for pictures in stacks for picture in pictures])

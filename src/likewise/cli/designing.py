@@ -62,7 +62,8 @@ def _differences(job: Job) -> Pairs:
 
 def matching(job: Job) -> None:
     """Match look-alikes across the contrast, by everything that the plan declares."""
-    plan, faces, vectors = job.plan, job.faces(), Vectors.read(job.path(LATENTS))
+    plan, faces = job.plan, job.faces()
+    vectors = Vectors.read(job.path(LATENTS)) if LATENTS in job.planned else None
     focal = int((plan.contrast.side(faces) == 1).sum())
     within = [
         (_vectors(job, entry.recogniser, entry.options, entry.vectors), _limit(job, entry)) for entry in plan.within

@@ -51,11 +51,17 @@ class Scoring:
     def __call__(self, images: list[str]) -> Result:
         """Score these images."""
         classifier: Classifier = create("classifier", self.name, self.options)
-        scores = {label: np.asarray(values) for label, values in classifier.score(self.album(images)).items()}
-        wrong = [label for label, values in scores.items() if values.shape != (len(images),)]
+        parts = [self._scored(classifier, pictures) for _, pictures in self.album.stacks(images)]
+        labels = sorted({label for part in parts for label in part["labels"].tolist()})
+        spread = [_spread(part, labels) for part in parts]
+        return {"labels": np.array(labels, dtype=str), "scores": np.concatenate(spread)}
+
+    def _scored(self, classifier: Classifier, pictures: Pictures) -> Result:
+        scores = {label: np.asarray(values) for label, values in classifier.score(pictures).items()}
+        wrong = [label for label, values in scores.items() if values.shape != (len(pictures),)]
         if wrong:
             raise PluginError(f"the classifier {self.name!r} gives a score an image", got=f"another shape for {wrong}")
-        return columns(scores, len(images))
+        return columns(scores, len(pictures))
 
 
 def columns(scores: Mapping[str, npt.NDArray[np.float32]], n: int) -> Result:
