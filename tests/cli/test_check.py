@@ -51,6 +51,18 @@ def test_what_is_missing_is_counted_and_named(audit, capsys):
     assert out.rstrip().splitlines()[-2].startswith("  2 rows") or "a run would fail:" in out
 
 
+def test_rows_without_an_image_can_be_left_out(audit, capsys):
+    sorted((audit / "images").iterdir())[0].unlink()
+    text = (audit / "audit.toml").read_text()
+    (audit / "audit.toml").write_text(text.replace("[contrast]", 'missing_images = "drop"\n[contrast]', 1))
+    code, found = checked(capsys, audit)
+    assert (code, len(found["images"]["rows without a file"])) == (0, 1)
+    assert sum(row["images"] for row in found["groups"]) == 119
+    code, _, err = run(capsys, "read", audit)
+    assert code == 0
+    assert "1 rows of the table have no image and are left out" in err
+
+
 def test_a_picture_that_ends_early_is_found_by_decoding(audit, capsys):
     path = sorted((audit / "images").iterdir())[0]
     path.write_bytes(path.read_bytes()[:-200])

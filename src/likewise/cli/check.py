@@ -49,10 +49,10 @@ def checked(root: str, *, decode: bool = False, measure: bool = False) -> Checke
     plan = read_plan(folder.path(PLAN))
     found = Checked(plan.report.title, [stage.name for stage in stages(plan)])
     faces = plan.faces.source(folder.root).faces()
+    if plan.faces.images:
+        faces = _look_at_images(found, faces, folder.root / plan.faces.images, plan, whole=decode)
     found.groups = _groups(faces, plan)
     _look_at_cells(found, faces, plan)
-    if plan.faces.images:
-        _look_at_images(found, faces, folder.root / plan.faces.images, plan, whole=decode)
     found.files = [_file(folder.root, path, found) for path in _named_files(plan)]
     found.occupants = [_occupant(what, make, found) for what, make in _occupants(folder, plan)]
     found.costs = _costs(folder, plan, found)
@@ -93,8 +93,8 @@ def _look_at_cells(found: Checked, faces: Faces, plan: Plan) -> None:
         found.notes.append("a group has nobody with two images: recognisers and people cannot be asked about it")
 
 
-def _look_at_images(found: Checked, faces: Faces, root: Path, plan: Plan, *, whole: bool) -> None:
-    """Compare the files with the table's rows, and look whether they are pictures."""
+def _look_at_images(found: Checked, faces: Faces, root: Path, plan: Plan, *, whole: bool) -> Faces:
+    """Compare the files with the table's rows, look whether they are pictures, and return the faces that will be read."""
     files = {key: find(root, key) for key in faces.images}
     lost = [key for key, path in files.items() if path is None]
     known = {path.relative_to(root.resolve()).as_posix() for path in files.values() if path is not None}
@@ -104,10 +104,13 @@ def _look_at_images(found: Checked, faces: Faces, root: Path, plan: Plan, *, who
         "files": len(known), "rows without a file": lost, "files without a row": spare,
         "unreadable": unreadable, "looked at": "whole" if whole else "headers",
     }  # fmt: skip
-    if lost:
-        found.wrong.append(f"{len(lost)} rows of the table have no file, the first {lost[0]!r}")
+    if lost and plan.faces.missing_images == "error":
+        found.wrong.append(f"{len(lost)} rows of the table have no file, the first {lost[0]!r} (see missing_images)")
     if unreadable and plan.faces.bad_images == "error":
         found.wrong.append(f"{len(unreadable)} images cannot be read, the first {unreadable[0]!r} (see bad_images)")
+    if plan.faces.missing_images == "drop" and len(lost) < len(faces):
+        return faces.subset(key for key, path in files.items() if path is not None)
+    return faces
 
 
 def _readable(path: Path, *, whole: bool) -> bool:

@@ -29,6 +29,7 @@ covariates = [{covariates}]    # what should be alike; checked by balance, adjus
 image = {image}                # column with the file name, with or without its ending
 identity = {identity}          # column that says whose image it is
 bad_images = "error"           # or "drop": leave out images that do not decode, and count them
+missing_images = {missing}       # or "drop": leave out rows whose image is not in the folder, and count them
 {rename}
 
 [contrast]                     # every difference is focal - reference
@@ -100,8 +101,9 @@ def plan_text(folder: Path | None, wish: Wish) -> tuple[str, list[str]]:
     text = _PLAN.format(
         format=FORMAT, seed=wish.seed, covariates=", ".join(quoted(name) for name in names), vectors=top,
         faces=_faces(wish, folder), image=quoted(wish.image_column), identity=quoted(wish.identity),
-        rename=_rename(wish), column=quoted(wish.protected), focal=quoted(wish.focal),
-        reference=quoted(wish.reference), project=section, raters=raters(wish, folder), title=quoted(wish.title),
+        missing=quoted("drop" if wish.skip_missing else "error"), rename=_rename(wish),
+        column=quoted(wish.protected), focal=quoted(wish.focal), reference=quoted(wish.reference),
+        project=section, raters=raters(wish, folder), title=quoted(wish.title),
     )  # fmt: skip
     plan_from(tomllib.loads(text), text)
     return text, _found(faces, wish, contrast, names)
@@ -141,7 +143,8 @@ def _usable(faces: Faces, protected: str) -> list[str]:
     """Every other column of numbers, or of few words: what has a value of its own in each row cannot be balanced."""
     frame = faces.frame
     few = [name for name in faces.attributes if frame[name].nunique() <= 12 or frame[name].dtype.kind in "fiub"]
-    return [name for name in few if name != protected and frame[name].nunique() >= 2]
+    numbered = {name for name in few if frame[name].dtype.kind in "iu" and frame[name].nunique() == len(frame) > 12}
+    return [name for name in few if name != protected and name not in numbered and frame[name].nunique() >= 2]
 
 
 def _found(faces: Faces, wish: Wish, contrast: Contrast, names: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ from likewise.design.balance import balance
 from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
 from likewise.errors import ImageError, TableError, VectorError
-from likewise.images import Album
+from likewise.images import Album, find
 from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
 from likewise.make.keys import known_keys
 from likewise.make.project import Projection
@@ -106,6 +106,8 @@ def read(job: Job) -> None:
         job.summary = _counted(table, side)
         table.write(job.path(FACES))
         return
+    if given.missing_images == "drop":
+        table = _those_there(job, table)
     with job.voice.task("read", len(table)) as progress:
         found, bad = read_images(table, job.folder.root / given.images, bad_images=given.bad_images, progress=progress)
     side = job.plan.contrast.side(found)
@@ -114,6 +116,16 @@ def read(job: Job) -> None:
         job.notes.append(f"{len(bad)} images do not decode and are left out: {lost}")
     job.summary = _counted(found, side)
     found.write(job.path(FACES))
+
+
+def _those_there(job: Job, table: Faces) -> Faces:
+    """Leave out rows whose image is not in the folder, and count them by group."""
+    root = job.folder.root / job.plan.faces.images
+    there = [key for key in table.images if find(root, key) is not None]
+    if len(there) < len(table):
+        lost = table.frame.loc[~table.frame["image"].isin(there), job.plan.contrast.column].value_counts().to_dict()
+        job.notes.append(f"{len(table) - len(there)} rows of the table have no image and are left out: {lost}")
+    return table.subset(there)
 
 
 def _counted(faces: Faces, side: pd.Series) -> dict[str, Any]:

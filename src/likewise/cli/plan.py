@@ -41,10 +41,13 @@ class FacesPlan:
     identity: str = "identity"
     rename: dict[str, str] = field(default_factory=dict)
     bad_images: str = "error"
+    missing_images: str = "error"
+    """What to do with rows whose image is not in the folder: refuse, or drop them and count them."""
 
     def __post_init__(self) -> None:
-        if self.bad_images not in ("error", "drop"):
-            raise PlanError("bad_images is 'error' or 'drop'", got=repr(self.bad_images))
+        for name in ("bad_images", "missing_images"):
+            if getattr(self, name) not in ("error", "drop"):
+                raise PlanError(f"{name} is 'error' or 'drop'", got=repr(getattr(self, name)))
         if self.layout not in LAYOUTS:
             fix = nearest(self.layout, LAYOUTS)
             raise PlanError(f"layout is one of {some(LAYOUTS)}", got=repr(self.layout), fix=fix)

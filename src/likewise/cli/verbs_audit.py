@@ -21,6 +21,7 @@ _OPTIONS = (
     click.option("--identity", default="identity", show_default=True, help="Column that says whose image it is."),
     click.option("--image-column", default="image", show_default=True, help="Column with the file name or key."),
     click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a column; repeatable."),
+    click.option("--skip-missing", is_flag=True, help="Leave out rows whose image is not there, and count them."),
     click.option("--covariates", default="", help="Comma-separated columns that should be alike; default: all others."),
     click.option("--vectors", type=_PATH, help="Your own vectors (.npz, .npy, table): look-alikes are near in them."),
     click.option("--generator", default="", help="Whose latent space images are projected into [mobilestylegan]."),

@@ -30,6 +30,7 @@ class Wish:
     identity: str = "identity"
     image_column: str = "image"
     rename: tuple[str, ...] = ()
+    skip_missing: bool = False
     covariates: str = ""
     vectors: Path | None = None
     generator: str = ""
