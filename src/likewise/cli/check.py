@@ -94,7 +94,7 @@ def _look_at_cells(found: Checked, faces: Faces, plan: Plan) -> None:
 
 
 def _look_at_images(found: Checked, faces: Faces, root: Path, plan: Plan, *, whole: bool) -> Faces:
-    """Compare the files with the table's rows, look whether they are pictures, and return the faces that will be read."""
+    """Compare the files with the table's rows, look whether they are pictures; return the faces that will be read."""
     files = {key: find(root, key) for key in faces.images}
     lost = [key for key, path in files.items() if path is None]
     known = {path.relative_to(root.resolve()).as_posix() for path in files.values() if path is not None}
