@@ -11,9 +11,10 @@ def check_space(plan: Any) -> None:
     """One thing says where images lie, and what belongs to another is not there."""
     if plan.encode is not None and plan.vectors:
         raise PlanError("vectors or [encode], not both", got="both", fix="Leave one out.")
-    if plan.align is not None and (plan.vectors or plan.encode):
-        got = "vectors" if plan.vectors else "[encode]"
-        raise PlanError("[align] has an effect only where images are projected", got=got, fix="Leave one out.")
+    for name in ("align", "fidelity"):
+        if getattr(plan, name) is not None and (plan.vectors or plan.encode):
+            got = "vectors" if plan.vectors else "[encode]"
+            raise PlanError(f"[{name}] has an effect only where images are projected", got=got, fix="Leave one out.")
 
 
 def measured_elsewhere(plan: Any) -> bool:
@@ -36,6 +37,7 @@ def _looking(plan: Any) -> dict[str, bool]:
     return {
         "[describe]": plan.describe is not None,
         "[align]": plan.align is not None,
+        "[fidelity]": plan.fidelity is not None,
         "[project] (name vectors, [encode] columns or [given] instead)": not spaced,
         "[encode]": bool(plan.encode and plan.encode.slot),
         "[[within]] recogniser": any(entry.recogniser for entry in plan.within),
