@@ -60,6 +60,15 @@ def test_the_tutorial_says_what_happens(tmp_path, monkeypatch):
     assert (tmp_path / "door" / "report.html").is_file()
 
 
+def test_reviewers_are_sent_to_sections_that_the_report_has():
+    page = (ROOT / "docs" / "reviewers.md").read_text()
+    named = set(re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", page)) - {"In the report", "Open"}
+    templates = (ROOT / "src" / "likewise" / "report" / "templates").glob("*.j2")
+    titles = set(re.findall(r"<h[23][^>]*>([^<{]+)</h[23]>", "".join(path.read_text() for path in templates)))
+    assert len(named) > 8
+    assert named <= titles
+
+
 @pytest.fixture(scope="module")
 def at_hand(tmp_path_factory) -> Path:
     """The files that the how-to pages speak of."""
