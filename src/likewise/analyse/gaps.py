@@ -23,7 +23,7 @@ Codes = npt.NDArray[np.int64]
 
 def gaps(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,
@@ -34,9 +34,10 @@ def gaps(
 ) -> Estimates:
     """Estimate each group's mean answer and the gap (focal - reference) on all trials and on the matched ones.
 
-    Ratings are of ``trials``; a trial belongs to the group and the identity of its test image ``a``. Without
-    ``panel`` every rater stands for itself (models); with it all raters are one panel of that name (people), and
-    intervals allow for both the raters and the identities being a sample.
+    Ratings are of ``trials``; a trial belongs to the group and the identity of its test image ``a``. Without trials
+    they are of the images themselves (a classifier's labels). Without ``panel`` every rater stands for itself (models);
+    with it all raters are one panel of that name (people), and intervals allow for both the raters and the identities
+    being a sample.
 
     In 1:k sets the references of a focal image count as one together, so that the matched gap is the mean over sets of
     the focal answer less the mean of its references'.
@@ -55,7 +56,7 @@ def gaps(
 
 def explained(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,
@@ -76,7 +77,7 @@ def explained(
 
 def _sheets(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     pairs: Pairs | None,
@@ -84,24 +85,34 @@ def _sheets(
     panel: str | None,
 ) -> list[_Sheet]:
     """Lay out the answers, quantity by quantity."""
-    numbers = _trial_covariates(trials, faces, covariates)
+    numbers = _unit_covariates(trials, faces, covariates)
     parts = answers_about(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True)
     return [_Sheet.of(str(name), part, contrast, numbers, pairs, panel is not None) for name, part in parts]
 
 
-def answers_about(ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None) -> pd.DataFrame:
+def answers_about(
+    ratings: Ratings, trials: Pairs | None, faces: Faces, contrast: Contrast, panel: str | None
+) -> pd.DataFrame:
     """Put beside each answer its side (+1, -1), identity and quantity; no answer is no row."""
-    ratings.check_units(trials.frame["pair"])
+    units = _units(trials, faces)
+    ratings.check_units(units.index)
     frame = ratings.frame.dropna(subset=["value"])
-    frame["image"] = frame["unit"].map(trials.frame.set_index("pair")["a"])
+    frame["image"] = frame["unit"].map(units["a"])
     frame["side"] = frame["image"].map(contrast.side(faces))
     frame["identity"] = frame["image"].map(faces.identities)
     frame["quantity"] = (frame["rater"] if panel is None else panel) + ": " + frame["question"]
     return frame[frame["side"] != 0]
 
 
-def _trial_covariates(trials: Pairs, faces: Faces, covariates: Sequence[str]) -> pd.DataFrame:
-    """Return the mean of each covariate over a trial's two images, by test image."""
+def _units(trials: Pairs | None, faces: Faces) -> pd.DataFrame:
+    """Return the two images of each unit: of a trial, or of an image, which is both."""
+    if trials is not None:
+        return trials.frame.set_index("pair")[["a", "b"]]
+    return pd.DataFrame({"a": faces.images, "b": faces.images}, index=pd.Index(faces.images))
+
+
+def _unit_covariates(trials: Pairs | None, faces: Faces, covariates: Sequence[str]) -> pd.DataFrame:
+    """Return the mean of each covariate over a unit's two images."""
     wide = pd.DataFrame({name: faces.attribute(name) for name in covariates}, index=pd.Index(faces.images))
     words = [name for name in wide.columns if not pd.api.types.is_numeric_dtype(wide[name].dtype)]
     if words:
@@ -114,9 +125,9 @@ def _trial_covariates(trials: Pairs, faces: Faces, covariates: Sequence[str]) ->
             got=f"some in {empty}",
             fix="Leave the column out.",
         )
-    frame = trials.frame
-    means = (plain.loc[frame["a"]].to_numpy() + plain.loc[frame["b"]].to_numpy()) / 2
-    return pd.DataFrame(means, index=pd.Index(frame["a"], name="image"), columns=plain.columns)
+    units = _units(trials, faces)
+    means = (plain.loc[units["a"]].to_numpy() + plain.loc[units["b"]].to_numpy()) / 2
+    return pd.DataFrame(means, index=units.index, columns=plain.columns)
 
 
 @dataclass(frozen=True)
@@ -165,7 +176,7 @@ class _Sheet:
     ) -> _Sheet:
         """Lay out the answers; a pair takes part when both its sides were answered."""
         identity, names = pd.factorize(answers["identity"])
-        x = numbers.loc[answers["image"]].to_numpy()
+        x = numbers.loc[answers["unit"]].to_numpy()
         weights, bound = np.zeros(len(answers)), np.empty((0, 2), dtype=str)
         if pairs is not None:
             frame = pairs.frame

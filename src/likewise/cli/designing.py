@@ -111,7 +111,7 @@ def _matched(job: Job, spec: MatchSpec, progress: Progress) -> Pairs:
     ]
     return match(
         job.faces(),
-        None if by_file else Vectors.read(job.path(LATENTS)),
+        None if by_file or LATENTS not in job.planned else Vectors.read(job.path(LATENTS)),
         plan.contrast,
         spec,
         within=within,

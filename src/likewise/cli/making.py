@@ -8,8 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from likewise.cli.asking import bills, rated_album, rater_options, services_of, sweep_album
+from likewise.cli.answered import answered, given_trials
+from likewise.cli.asking import (
+    Looked,
+    bills,
+    rated_album,
+    rater_options,
+    recognises,
+    services_of,
+    sweep_album,
+)
+from likewise.cli.encoding import encoded
 from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
@@ -17,8 +28,9 @@ from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
-from likewise.errors import ImageError, TableError
-from likewise.images import Album
+from likewise.errors import ImageError, TableError, VectorError
+from likewise.images import Album, find
+from likewise.make.keys import known_keys
 from likewise.make.project import Projection, solver
 from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
 from likewise.make.read import read_images
@@ -35,6 +47,10 @@ LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", 
 VARIANTS, TURNED = "variants", "trials.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
+WITHOUT_IMAGES = (
+    "No images were given. What looks at pictures is skipped: none was opened or checked, nobody was projected, no "
+    "counterfactual was made and no model was asked. All answers come from files and are taken as they are."
+)
 
 
 @dataclass
@@ -104,33 +120,60 @@ class Job:
 def read(job: Job) -> None:
     """Find, open and fingerprint the images of the table."""
     given = job.plan.faces
-    table = Faces.read(job.folder.root / given.table, image=given.image, identity=given.identity, rename=given.rename)
+    table = given.source(job.folder.root).faces()
     table.warn_of_wording()
-    job.plan.contrast.side(table)
+    side = job.plan.contrast.side(table)
+    if not given.images:
+        job.notes.append(WITHOUT_IMAGES)
+        job.summary = _counted(table, side)
+        table.write(job.path(FACES))
+        return
+    if given.missing_images == "drop":
+        table = _those_there(job, table)
     with job.voice.task("read", len(table)) as progress:
         found, bad = read_images(table, job.folder.root / given.images, bad_images=given.bad_images, progress=progress)
     side = job.plan.contrast.side(found)
     if bad:
         lost = table.subset(bad).attribute(job.plan.contrast.column).value_counts().to_dict()
         job.notes.append(f"{len(bad)} images do not decode and are left out: {lost}")
-    job.summary = {
-        "images": len(found),
-        "focal": int((side == 1).sum()),
-        "reference": int((side == -1).sum()),
-    }
+    job.summary = _counted(found, side)
     found.write(job.path(FACES))
 
 
+def _those_there(job: Job, table: Faces) -> Faces:
+    """Leave out rows whose image is not in the folder, and count them by group."""
+    root = job.folder.root / job.plan.faces.images
+    there = [key for key in table.images if find(root, key) is not None]
+    if len(there) < len(table):
+        lost = table.frame.loc[~table.frame["image"].isin(there), job.plan.contrast.column].value_counts().to_dict()
+        job.notes.append(f"{len(table) - len(there)} rows of the table have no image and are left out: {lost}")
+    return table.subset(there)
+
+
+def _counted(faces: Faces, side: pd.Series) -> dict[str, Any]:
+    return {"images": len(faces), "focal": int((side == 1).sum()), "reference": int((side == -1).sum())}
+
+
 def project(job: Job) -> None:
-    """Project the images into the generator's latent space, or take the plan's own vectors."""
-    if not job.plan.vectors:
+    """Project the images into the generator's latent space, or encode them, or take the plan's own vectors."""
+    if not job.plan.vectors and job.plan.encode is None:
         _project_images(job)
         return
-    vectors = Vectors.read(job.folder.root / job.plan.vectors)
+    vectors = encoded(job) if job.plan.encode else _own_vectors(job)
     with job.folder.swapped(LATENTS) as fresh:
         write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
     job.summary = {"images": len(vectors), "source": vectors.source}
     job.notes += given_family(vectors.source, job.plan)
+
+
+def _own_vectors(job: Job) -> Vectors:
+    """Read the plan's own vectors under the table's keys; those of other images are left out."""
+    given = Vectors.read(job.folder.root / job.plan.vectors)
+    keys = known_keys(pd.Series(given.images, dtype="str"), job.faces(), "vectors", strict=False)
+    there = keys.notna().to_numpy()
+    if not there.any():
+        raise VectorError("vectors are of images of the table", got="none of them")
+    return given if (keys == given.images).all() else Vectors(keys[there], given.values[there], source=given.source)
 
 
 def _project_images(job: Job) -> None:
@@ -174,9 +217,9 @@ def balancing(job: Job) -> None:
 def making_trials(job: Job) -> None:
     """Choose which two images of a person the raters are asked about."""
     plan, each = job.plan, job.plan.trials.impostors
-    asked = any(rater.slot == "recogniser" for rater in plan.rater) and each > 0
+    asked = recognises(plan) and each > 0
     strangers: dict[str, Any] = {"impostors": each, "contrast": plan.contrast, "groups": "any"} if asked else {}
-    made = trials(job.faces(), seed=plan.seed, **strangers)
+    made = given_trials(job) or trials(job.faces(), seed=plan.seed, **strangers)
     genuine = len(made.genuine())
     job.summary = {"genuine trials": genuine, "impostor trials": len(made) - genuine}
     made.write(job.path(TRIALS))
@@ -185,12 +228,14 @@ def making_trials(job: Job) -> None:
 def rating(job: Job) -> None:
     """Have every rater of the plan look at what it is asked about."""
     services = services_of(job.folder, job.plan, job.purse)
-    job.purse.settle(bills(job.folder, job.plan, services))
+    job.purse.settle(bills(job.folder, job.plan, services, _labelled(job) if services else None))
     parts = [
-        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater, services.get(number))
+        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_labels(job, rater, services.get(number))
         for number, rater in enumerate(job.plan.rater)
     ]
-    ratings = Ratings.together(parts)
+    if any(entry.recognises for entry in job.plan.answered):
+        _asked(job)
+    ratings = Ratings.together([*parts, *answered(job, job.path(TRIALS))])
     job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
     job.summary["raters"] = list(job.raters)
     ratings.write(job.path(RATINGS))
@@ -228,8 +273,16 @@ def _asked(job: Job) -> Pairs:
     return asked
 
 
-def _rate_sweep(job: Job, rater: Rater, service: Service | None) -> Ratings:
-    images, album = rated_album(job.folder)
+def _labelled(job: Job) -> Looked:
+    """Return what classifiers look at: the counterfactuals where the plan makes them, else the images as they are."""
+    if job.plan.counterfactual is not None:
+        return rated_album(job.folder)
+    faces = job.faces()
+    return faces.images, job.album(faces)
+
+
+def _rate_labels(job: Job, rater: Rater, service: Service | None) -> Ratings:
+    images, album = _labelled(job)
     if service is not None:
         return _rate_by_service(job, service, images, album)
     classifier = job.audited("classifier", create("classifier", rater.name, rater_options(job.folder, rater)))
@@ -264,11 +317,13 @@ def asking(job: Job) -> None:
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    asked, album = _asked(job).genuine(), job.album(job.faces())
+    asked, album = _asked(job).genuine(), job.album(job.faces()) if job.plan.faces.images else None
     with job.voice.task("ask", 2 * len(asked)) as progress:
 
         def look(images: list[str]) -> Pictures:
             progress.advance(len(images))
+            if album is None:
+                raise ImageError(f"the crowd {given.crowd!r} looks at pictures", got="no images in [faces]")
             return album(images)
 
         answers = crowd.answers(asked, look, job.plan.seed)

@@ -165,7 +165,8 @@ def _errors(estimates: Estimates, contrast: Contrast) -> list[dict[str, Any]]:
     for entry in shown:
         steps = curve_steps(estimates, entry["rater"]) if curves else pd.DataFrame()
         told = "; ".join(f"{row.group} at FMR {row.fmr:.3g}: {row.estimate:.3g}" for row in steps.itertuples())
-        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if len(steps) else None
+        missed = len(steps) > 0 and bool((steps["estimate"] > 0).any())  # nothing missed is nothing on a log scale
+        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if missed else None
     return shown
 
 
