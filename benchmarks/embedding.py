@@ -2,7 +2,8 @@
 
 The loop is what one writes first: open a file, resize it, scale it, call the network, next file; the network is opened
 once, with its library's own settings or with one thread. Ours reads and embeds the same files as ``likewise rate``.
-Both take turns, so that a busy moment meets both; what is printed are medians of the turns.
+Both take turns, so that a busy moment meets both; what is printed are medians of the turns, by the clock (for an idle
+machine) and of CPU (which other people's load changes little; a library's waiting threads count).
 """
 
 from __future__ import annotations
@@ -33,40 +34,38 @@ from likewise.weights import where
 
 RECOGNISERS = ("mobilefacenet", "openface", "faceplugin", "faceres", "facenet")
 FACES, TURNS = 1000, 5
+DEFAULT_THREADS = torch.get_num_threads()
 Call = Callable[[Array], object]
 Work = Callable[[list[Path]], object]
 
 
-def embedding(data: Path, only: tuple[str, ...] = RECOGNISERS) -> None:
+def embedding(data: Path, count: int = FACES) -> None:
     """Embed 1,000 aligned faces one by one and as we do."""
-    with _pictures(data) as files:
-        for name in only:
+    with _pictures(data, count) as files:
+        for name in RECOGNISERS:
             recogniser = create("recogniser", name)
             ways = {
                 "loop": _loop(recogniser, _newcomer(name, recogniser, threads=0)),
                 "loop, one thread": _loop(recogniser, _newcomer(name, recogniser, threads=1)),
                 "ours": _ours(recogniser),
             }
-            spent = _turns(ways, files)
-            said = ", ".join(f"{way} {1e3 * cost:.1f} ms" for way, cost in spent.items())
-            gains = [spent[way] / spent["ours"] for way in ("loop", "loop, one thread")]
-            print(f"embedding: {name}: {said}: {gains[0]:.1f} and {gains[1]:.1f} times as fast", flush=True)
+            _say("embedding", name, _turns(ways, files))
 
 
-def describing(data: Path) -> None:
+def describing(data: Path, count: int = FACES) -> None:
     """Ask the face classifiers and the segmenter one picture at a time, with their library's settings, and as we do."""
-    with _pictures(data) as files:
-        pictures = np.stack([np.asarray(Image.open(file).convert("RGB").resize((256, 256))) for file in files[:200]])
+    with _pictures(data, count // 5) as files:
+        pictures = np.stack([np.asarray(Image.open(file).convert("RGB").resize((256, 256))) for file in files])
         models: tuple[FaceClassifier, ...] = (Gender(), Age(), FaceResGender(), Gear(), Emotion())
         for model in models:
             ways = {"loop": _each(_cut(model), _session(where(model.network), 0)), "ours": _described(model)}
-            _say(model.name, _turns(ways, list(pictures)))
+            _say("describing", model.name, _turns(ways, list(pictures)))
         segmenter = Segmenter()
         ways = {
             "loop": _each(_signals, _session(where("selfie-multiclass"), 0)),
             "ours": lambda part: segmenter.classes(np.stack(part)),
         }
-        _say(segmenter.name, _turns(ways, list(pictures[:80])))
+        _say("describing", segmenter.name, _turns(ways, list(pictures[: count // 10])))
 
 
 def _cut(model: FaceClassifier) -> Callable[[Pictures], Array]:
@@ -82,9 +81,13 @@ def _signals(pictures: Pictures) -> Array:
     return np.asarray(pictures, np.float32) / np.float32(127.5) - np.float32(1)
 
 
-def _say(name: str, spent: dict[str, float]) -> None:
-    said = ", ".join(f"{way} {1e3 * cost:.1f} ms" for way, cost in spent.items())
-    print(f"describing: {name}: {said}: {spent['loop'] / spent['ours']:.1f} times as fast", flush=True)
+def _say(title: str, name: str, spent: dict[str, tuple[float, float]]) -> None:
+    ours = spent["ours"]
+    print(f"{title}: {name}: ours {1e3 * ours[0]:.1f} ms a face, {1e3 * ours[1]:.1f} ms of CPU", flush=True)
+    for way, (wall, cpu) in spent.items():
+        if way != "ours":
+            gain = f"{wall / ours[0]:.1f} times as fast, {cpu / ours[1]:.1f} times less CPU"
+            print(f"{title}: {name}: {way} {1e3 * wall:.1f} ms, {1e3 * cpu:.1f} ms of CPU: {gain}", flush=True)
 
 
 def _each(prepare: Callable[[Pictures], Any], call: Call) -> Callable[[list[Any]], object]:
@@ -98,18 +101,22 @@ def _middle(pictures: Pictures) -> Seen:
     return Seen(pictures, [Found((0, 0, side, side), points, 1.0)] * len(pictures), "corners")
 
 
-def _turns(ways: dict[str, Callable[[list[Any]], object]], items: list[Any]) -> dict[str, float]:
-    """Return the median seconds an item of each way, over turns in which each way does a part of the items."""
+def _turns(ways: dict[str, Callable[[list[Any]], object]], items: list[Any]) -> dict[str, tuple[float, float]]:
+    """Return the median seconds an item of each way, by the clock and of CPU, of turns with a part of the items."""
     parts = [items[turn::TURNS] for turn in range(TURNS)]
-    spent: dict[str, list[float]] = {way: [] for way in ways}
+    spent: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     for work in ways.values():
         work(parts[0][:16])
     for part in parts:
         for way, work in ways.items():
-            start = time.perf_counter()
+            wall, cpu = time.perf_counter(), time.process_time()
             work(part)
-            spent[way].append((time.perf_counter() - start) / len(part))
-    return {way: statistics.median(costs) for way, costs in spent.items()}
+            spent[way].append(((time.perf_counter() - wall) / len(part), (time.process_time() - cpu) / len(part)))
+    return {way: (_median(costs, 0), _median(costs, 1)) for way, costs in spent.items()}
+
+
+def _median(costs: list[tuple[float, float]], which: int) -> float:
+    return statistics.median(cost[which] for cost in costs)
 
 
 def _ours(recogniser: Any) -> Work:
@@ -155,11 +162,10 @@ def _eager(name: str, threads: int) -> Call:
     network = NETWORKS[name]().eval()
     tensors, _ = read_state(where(name), name)
     fill(network, tensors, name)
-    default = torch.get_num_threads()
 
     def call(x: npt.NDArray[np.float32]) -> object:
-        if torch.get_num_threads() != (threads or default):
-            torch.set_num_threads(threads or default)
+        if torch.get_num_threads() != (threads or DEFAULT_THREADS):
+            torch.set_num_threads(threads or DEFAULT_THREADS)
         with torch.no_grad():
             return network(torch.from_numpy(x)).numpy()
 
@@ -167,15 +173,15 @@ def _eager(name: str, threads: int) -> Call:
 
 
 @contextmanager
-def _pictures(data: Path) -> Iterator[list[Path]]:
-    """Give 1,000 aligned faces of 256 px: the CelebA-HQ subset's, or smooth noise where it is not at hand."""
-    files = sorted((data / "celebahq" / "images").glob("*.jpg"))[:FACES]
-    if len(files) == FACES:
+def _pictures(data: Path, count: int) -> Iterator[list[Path]]:
+    """Give so many aligned faces of 256 px: the CelebA-HQ subset's, or smooth noise where it is not at hand."""
+    files = sorted((data / "celebahq" / "images").glob("*.jpg"))[:count]
+    if len(files) == count:
         yield files
         return
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(FACES):
+        for number in range(count):
             small = Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8))
             small.resize((256, 256), Image.Resampling.BICUBIC).save(Path(folder) / f"{number}.jpg", quality=90)
         yield sorted(Path(folder).glob("*.jpg"))

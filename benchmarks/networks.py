@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.embedding import describing, embedding
+from benchmarks.embedding import FACES, describing, embedding
 from likewise.cli.tuning import _VARIABLES, keep_freed_memory
 from likewise.models.batches import cores
 from likewise.models.mobilestylegan import MobileStyleGAN
@@ -125,6 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where celebahq/images may lie")
+    parser.add_argument("--faces", type=int, default=FACES, help="how many faces embedding and describing look at")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
@@ -137,7 +138,7 @@ def main() -> None:
         if name in BENCHMARKS:
             BENCHMARKS[name]()
         else:
-            ON_PICTURES[name](given.data)
+            ON_PICTURES[name](given.data, given.faces)
 
 
 def _measured(what: str) -> float:
