@@ -75,6 +75,28 @@ def test_images_of_one_person_count_together():
     assert other["high"] - other["low"] > 1.7 * (one["high"] - one["low"]) and other["clusters"] == 10
 
 
+def test_shrunk_shares_hold_when_several_images_show_one_person():
+    """Five images a person, all alike in four of five; 40 people a term, 200 terms: taken for 200 images it fails."""
+    rng = np.random.default_rng(1)
+    true = rng.beta(6, 6, 200)
+    person = rng.random((200, 40)) < true[:, None]
+    own = rng.random((200, 40, 5)) < true[:, None, None]
+    hit = np.where(rng.random((200, 40, 5)) < 0.8, person[:, :, None], own)
+    frame = pd.DataFrame({"perceived_gender": np.where(hit.ravel(), "woman", "man")})
+    frame["search_term"] = np.repeat([f"t{k:03d}" for k in range(200)], 200)
+    frame["identity"] = np.repeat([f"p{k}" for k in range(8000)], 5)
+    frame["image"] = [f"i{k}" for k in range(len(frame))]
+    truth = dict(zip(sorted(frame["search_term"].unique()), true, strict=True))
+
+    def held(faces):
+        rows = representation(faces, **WANTED).where(stat="shrunk_share").frame
+        known = rows["group"].map(truth)
+        return ((rows["low"] <= known) & (known <= rows["high"])).mean()
+
+    assert held(lw.Faces(frame)) == pytest.approx(0.95, abs=0.05)
+    assert held(lw.Faces(frame.assign(identity=frame["image"]))) < 0.8
+
+
 def test_bad_input_is_refused():
     with pytest.raises(TableError, match="some are not"):
         representation(shown(COUNTS), **{**WANTED, "share_of": "nobody"})

@@ -28,7 +28,6 @@ def slopes(
     *,
     threshold: Threshold,
     level: float = 0.95,
-    sample: str = "counterfactual",
 ) -> Estimates:
     """Estimate for each rater and label the rate y_k at every level and the slope of z_k = y_k / y_c over it.
 
@@ -39,7 +38,7 @@ def slopes(
     """
     rows: list[dict[str, object]] = []
     for grid in grids(ratings, counterfactuals, threshold=threshold):
-        rows += _label_rows(grid, level, sample)
+        rows += _label_rows(grid, level)
     return Estimates.of(rows)
 
 
@@ -103,9 +102,9 @@ def _grid(quantity: str, part: pd.DataFrame) -> Grid:
     return Grid(quantity, wide.columns.to_numpy(dtype=np.float64), wide.to_numpy(), wide.index.tolist(), codes)
 
 
-def _label_rows(grid: Grid, level: float, sample: str) -> list[dict[str, object]]:
+def _label_rows(grid: Grid, level: float) -> list[dict[str, object]]:
     n, by = len(grid.present), "jackknife by identity"
-    write = partial(row, grid.quantity, sample=sample, level=level, n=n)
+    write = partial(row, grid.quantity, sample="counterfactual", level=level, n=n)
     rows = []
     for k, step in enumerate(grid.levels):
         found, word = _rate_interval(grid, k, level)

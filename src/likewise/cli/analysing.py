@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.gaps import gaps
 from likewise.analyse.sensitivity import sensitivity
 from likewise.analyse.slope_tests import slope_tests
 from likewise.analyse.slopes import slopes
@@ -53,7 +53,7 @@ def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str |
     common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
     if len(pairs) < 2:
         return [gaps(ratings, genuine, faces, contrast, **common)]
-    found = [each(ratings, genuine, faces, contrast, pairs=pairs, **common) for each in (gaps, explained)]
+    found = [gaps(ratings, genuine, faces, contrast, pairs=pairs, **common)]
     numeric = [name for name in names if _varies(faces.attribute(name))]
     hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
     return found + _noted(
