@@ -1,8 +1,7 @@
-"""How the stage ``analyse`` puts its numbers together: gaps, hidden bias, error rates and slopes, where they exist."""
+"""How the stage ``analyse`` puts its numbers together: gaps, hidden bias, error rates, slopes, people and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,9 @@ from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
 from likewise.cli.asking import rater_options
 from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, Job, covariates_of
-from likewise.errors import LikewiseError
+from likewise.cli.noted import noted
+from likewise.cli.people import people
+from likewise.cli.pictures import pictures
 from likewise.plugins import create
 from likewise.tables import Estimates, Faces, Pairs, Ratings
 
@@ -33,7 +34,9 @@ def analysing(job: Job) -> None:
     if any(rater.slot == "classifier" for rater in job.plan.rater):
         parts += _slopes(job)
     if job.plan.ask:
-        parts += _gaps(job, Ratings.read(job.path(ANSWERS)), genuine, pairs, "people")
+        answers = Ratings.read(job.path(ANSWERS))
+        parts += [*_people_gaps(job, _about(answers, genuine), genuine, pairs), *people(job, answers)]
+    parts += pictures(job)
     if job.plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / job.plan.analyse.truth))
     found = Estimates.together(parts)
@@ -56,10 +59,25 @@ def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str |
     found = [gaps(ratings, genuine, faces, contrast, pairs=pairs, **common)]
     numeric = [name for name in names if _varies(faces.attribute(name))]
     hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
-    return found + _noted(
+    return found + noted(
         job,
         "bounds on hidden differences",
         lambda: sensitivity(ratings, genuine, faces, contrast, pairs=pairs, **hidden),
+    )
+
+
+def _people_gaps(job: Job, answers: Ratings, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
+    """Estimate the gap of people's answers about trials, and of how sure they were."""
+    if not len(answers):
+        return []
+    found, frame = _gaps(job, answers, genuine, pairs, "people"), answers.frame
+    if "confidence" not in frame.columns or not frame["confidence"].notna().any():
+        return found
+    sure = Ratings(frame.assign(value=frame["confidence"], question=frame["question"] + ", confidence"))
+    about, names = (sure, genuine, job.faces(), job.plan.contrast), covariates_of(job)
+    matched, level = pairs if len(pairs) > 1 else None, job.plan.analyse.level
+    return found + noted(
+        job, "certainty", lambda: gaps(*about, pairs=matched, covariates=names, panel="people", level=level)
     )
 
 
@@ -87,7 +105,7 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
     def rates() -> Estimates:
         return verification(*about, pairs=matched, rates=carried, thresholds=shipped, level=level)
 
-    return _noted(job, "error rates", rates) + _noted(job, "DET curves", lambda: det(*about, level=level))
+    return noted(job, "error rates", rates) + noted(job, "DET curves", lambda: det(*about, level=level))
 
 
 def _slopes(job: Job) -> list[Estimates]:
@@ -102,12 +120,3 @@ def _slopes(job: Job) -> list[Estimates]:
     own = Ratings(frame[frame["rater"].isin(thresholds)])
     made = Faces.read(job.path(SWEEP) / "faces.parquet")
     return [each(own, made, threshold=thresholds, level=job.plan.analyse.level) for each in (slopes, slope_tests)]
-
-
-def _noted(job: Job, what: str, estimate: Callable[[], Estimates]) -> list[Estimates]:
-    """Estimate, or note why this cannot be estimated here; the rest of the analysis stands."""
-    try:
-        return [estimate()]
-    except LikewiseError as error:
-        job.notes.append(f"No {what}: {error}")
-        return []

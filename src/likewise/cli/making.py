@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from likewise.cli.asking import bills, rater_options, services_of, sweep_album
 from likewise.cli.framing import framed, given_family
@@ -37,6 +38,7 @@ FACES, DESCRIBED = "faces.parquet", "described.parquet"
 LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", "balance.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
+NOT_DRAWN = "not_drawn.parquet"  # beside the latents: how much of each picture its projection lacks
 
 
 @dataclass
@@ -136,7 +138,10 @@ def _project_images(job: Job) -> None:
     with job.folder.swapped(LATENTS) as fresh:  # the finished chunks are read once more, one at a time
         blocks = (result["w"][result["shown"]] for result in job.again("project", work, faces.images))
         write_stream(fresh, kept, blocks, source=source)
-    missed = float(np.median(left[shown] / np.maximum(baseline[shown], 1e-12)))
+        shares = left[shown] / np.maximum(baseline[shown], 1e-12)
+        said = pd.DataFrame({"unit": kept, "rater": spec.perceptual, "question": "not_drawn", "value": shares})
+        Ratings(said).write(fresh / NOT_DRAWN)
+    missed = float(np.median(shares))
     job.summary = {"images": len(kept), "source": source, "median share of the picture not drawn": round(missed, 4)}
     if len(kept) < len(faces):
         lost = faces.frame.loc[~shown, job.plan.contrast.column].value_counts().to_dict()
@@ -241,12 +246,13 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
 
 
 def asking(job: Job) -> None:
-    """Collect what people answered about the trials."""
+    """Collect what people answered about the trials, or about single images."""
     given = job.plan.ask
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    asked, album = _asked(job).genuine(), job.album(job.faces())
+    asked, faces = Pairs.read(job.path(TRIALS)).genuine(), job.faces()
+    album = job.album(faces)
     with job.voice.task("ask", 2 * len(asked)) as progress:
 
         def look(images: list[str]) -> Pictures:
@@ -254,6 +260,9 @@ def asking(job: Job) -> None:
             return album(images)
 
         answers = crowd.answers(asked, look, job.plan.seed)
+    answers.check_units([*asked.frame["pair"], *faces.images])
+    if not len(answers):
+        raise TableError("people answered something", got="no answers", fix="Check the identity column, or the file.")
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
 

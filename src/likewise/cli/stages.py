@@ -184,12 +184,13 @@ ASK = Stage(
 ANALYSE = Stage(
     name="analyse",
     artefact=ESTIMATES,
-    needs=(FACES, PAIRS, TRIALS),
+    needs=(FACES, LATENTS, PAIRS, TRIALS),
     options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
     make=analysing.analysing,
-    version=3,
-    outside=lambda folder, plan: _files(folder, plan.analyse.truth),
+    version=4,
+    outside=lambda folder, plan: _files(folder, *plan.analyse.files),
     counted=False,
+    seeded=True,
 )
 REPORT_STAGE = Stage(
     name="report",

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
+from likewise.report.families import drawn_gaps, families
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
 from likewise.report.rates import curve_steps, error_findings, error_quantities, recognisers
 from likewise.report.words import (
@@ -58,6 +59,7 @@ def write_report(
         errors=_errors(estimates, contrast),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
+        families=families(estimates),
         truth=truth_rows(estimates),
         made=_made(made),
         notes=[note for entry in made.values() for note in entry["notes"]],
@@ -115,7 +117,7 @@ def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
     frame = estimates.frame
     shown = []
     errors = error_quantities(estimates)
-    for quantity in frame.loc[(frame["stat"] == "gap") & ~frame["quantity"].isin(errors), "quantity"].unique():
+    for quantity in drawn_gaps(frame[~frame["quantity"].isin(errors)]):
         part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
         part = part[~part["sample"].str.startswith("truth: ")]
         rows = [_gap_row(row) for _, row in part.iterrows()]

@@ -14,6 +14,8 @@ SLOPE_TESTS = ("p_value", "q_bh", "linearity_p", "ols_p")
 QUESTIONS = {
     "distance": "Distance between two pictures of one person",
     "same": "Share of answers 'same person' to two pictures of one person",
+    "same, confidence": "How sure people were of their answer about two pictures of one person",
+    "not_drawn": "Share of a picture that its projection does not draw",
 }
 SAMPLES = {
     ("all", "mean"): "as the images come",
