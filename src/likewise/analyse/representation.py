@@ -1,10 +1,8 @@
 """representation: who is shown under each term (an occupation, say), against a reference share where there is one.
 
 A share from few images is far from its reference by chance alone, so a ranking by raw shares puts small samples
-first. Beside each raw share stands a shrunk one: the shares of all terms are taken for draws from one beta
-distribution, fitted by maximum likelihood, and each term's share is its posterior mean given its own images (empirical
-Bayes; the interval is the posterior's and takes the fitted distribution for known). Where several images show one
-person, counts are divided by the design effect first: they are worth fewer.
+first. Beside each raw share stands a shrunk one (``shrinkage``), by which terms are ranked. Where several images show
+one person, counts are divided by the design effect first: they are worth fewer.
 """
 
 from __future__ import annotations
@@ -15,12 +13,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import optimize, stats
-from scipy.special import betaln
 
 from likewise.analyse.resample import Interval
 from likewise.analyse.rows import remarked, row
 from likewise.analyse.shares import share_interval
+from likewise.analyse.shrinkage import shrunk_shares
 from likewise.errors import SpecError, TableError, some
 from likewise.tables import Estimates, Faces
 
@@ -47,16 +44,13 @@ def representation(
     hits = np.array([part["hit"].sum() for part in parts.values()])
     sizes = np.array([float(len(part)) for part in parts.values()])
     worth = 1 / _design_effect(parts)
-    a, b = fitted_beta(hits * worth, sizes * worth)
-    average = float(hits.sum() / sizes.sum())
-    skew, rows = {}, {}
-    for name, k, n in zip(parts, hits * worth, sizes * worth, strict=True):
-        posterior = stats.beta(a + k, b + n - k)
-        skew[name] = abs(float(posterior.mean()) - (average if reference is None else float(reference[name])))
-        low, high = posterior.interval(level)
-        shrunk = Interval(float(posterior.mean()), float(low), float(high), 0)
-        rows[name] = _term_rows(f"{attribute}: {share_of}", name, parts[name], shrunk, reference, level)
-    return Estimates.of(line for name in sorted(rows, key=lambda name: -skew[name]) for line in rows[name])
+    drawn = dict(zip(parts, shrunk_shares(hits * worth, sizes * worth, level=level), strict=True))
+    centre = dict.fromkeys(parts, float(hits.sum() / sizes.sum())) if reference is None else reference
+    ranked = sorted(parts, key=lambda name: -abs(float(drawn[name][0]) - centre[name]))
+    quantity = f"{attribute}: {share_of}"
+    return Estimates.of(
+        line for name in ranked for line in _term_rows(quantity, name, parts[name], drawn[name], reference, level)
+    )
 
 
 def _by_term(faces: Faces, term: str, attribute: str, share_of: str) -> dict[str, pd.DataFrame]:
@@ -86,37 +80,17 @@ def _variance(part: pd.DataFrame) -> float:
     return float((away**2).sum()) / len(part) ** 2 * clusters / max(clusters - 1, 1)
 
 
-def fitted_beta(hits: Floats, sizes: Floats) -> tuple[float, float]:
-    """Return the beta distribution that makes the counts of all terms most likely.
-
-    With one term, or terms that differ no more than chance would have them, the fit runs to a point; it is stopped
-    at a weight of 10,000 images, or, with one term, given up for the flat Beta(1, 1).
-    """
-    if len(sizes) < 2:
-        return 1.0, 1.0
-    mean = hits.sum() / sizes.sum()
-
-    def loss(log_weight: float) -> float:
-        a, b = mean * np.exp(log_weight), (1 - mean) * np.exp(log_weight)
-        return -float((betaln(a + hits, b + sizes - hits) - betaln(a, b)).sum())
-
-    found = optimize.minimize_scalar(loss, bounds=(float(np.log(0.1)), float(np.log(1e4))), method="bounded")
-    weight = float(np.exp(found.x))
-    return float(mean) * weight, float(1 - mean) * weight
-
-
 def _term_rows(
-    quantity: str, name: str, part: pd.DataFrame, shrunk: Interval, reference: Mapping[str, float] | None, level: float
+    quantity: str, name: str, part: pd.DataFrame, drawn: Floats, reference: Mapping[str, float] | None, level: float
 ) -> list[dict[str, object]]:
     share, n, clusters = float(part["hit"].mean()), len(part), int(part["identity"].nunique())
     low, high, word = share_interval(share, _variance(part), n=n, clusters=clusters, level=level)
     method = remarked("Wilson by identity", word)
     write = partial(row, quantity, sample="all", group=name, level=level, n=n)
+    shrunk = Interval(float(drawn[0]), float(drawn[1]), float(drawn[2]), clusters)
     found = [
         write("share", found=Interval(share, low, high, clusters), method=method),
-        write(
-            "shrunk_share", found=Interval(shrunk.estimate, shrunk.low, shrunk.high, clusters), method="beta-binomial"
-        ),
+        write("shrunk_share", found=shrunk, method="beta-binomial"),
     ]
     if reference is not None:
         known = float(reference[name])
