@@ -138,6 +138,8 @@ class _Sheet:
             parts = [own * fake, own * fake * value, own * (1 - fake), own * (1 - fake) * value]
             if not parts[0].any() or not parts[2].any():
                 raise TableError(f"{arm}: {name!r} has answers about generated and about real faces")
+            if not parts[3].any():
+                raise TableError(f"{arm}: real faces of {name!r} are judged real at times", got="never")
             columns += parts
         names = (frame["identity"].to_numpy(dtype=str), frame["rater"].to_numpy(dtype=str))
         codes = [pd.factorize(name)[0].astype(np.int64) for name in names]

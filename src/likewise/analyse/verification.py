@@ -17,7 +17,7 @@ from likewise.analyse.differentials import differentials
 from likewise.analyse.explained import share_gone
 from likewise.analyse.operating import Arm, Errors
 from likewise.analyse.resample import Interval
-from likewise.analyse.rows import remarked, row
+from likewise.analyse.rows import bare, remarked, row
 from likewise.analyse.shares import share_interval
 from likewise.errors import InputError, SpecError, some
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
@@ -183,7 +183,7 @@ class _Rates:
             partial(self._row, "threshold", "all", "pooled"),
         )
         if rate is None:
-            return write(Interval(limit, limit, limit, self.board.people), len(pool), "given")
+            return write(bare(limit, self.board.people), len(pool), "given")
         lenient = share_interval(
             rate, self.board.fmr_variance(limit), n=len(pool), clusters=self.board.people, level=self.level
         )[:2]
