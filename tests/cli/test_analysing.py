@@ -9,11 +9,6 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.cli.making import Job
-from likewise.cli.pictures import pictures
-from likewise.cli.plan import read_plan
-from likewise.cli.progress import Quiet
-from likewise.store import Folder
 from picked import only
 from shell import run
 
@@ -133,14 +128,3 @@ def test_keys_that_have_no_effect_are_refused(audit, capsys, lines, says):
     (audit / "audit.toml").write_text(plan.replace('truth = "truth.parquet"\n', f"{lines}\n"))
     code, _, err = run(capsys, "run", audit, "--dry-run")
     assert code == 2 and says in err
-
-
-def test_how_much_of_each_picture_is_not_drawn_lies_beside_the_latents(audit, capsys):
-    assert run(capsys, "run", audit)[0] == 0
-    missed = lw.Ratings.read(audit / "latents" / "not_drawn.parquet")
-    assert len(missed) == 120 and missed.frame["value"].max() < 0.01
-    found = lw.Estimates.read(audit / "estimates.parquet").frame["quantity"]
-    assert not found.str.contains("not_drawn").any()  # as good as exact: nothing to say
-    lw.Ratings(missed.frame.assign(value=np.linspace(0.1, 0.3, 120))).write(audit / "latents" / "not_drawn.parquet")
-    job = Job(Folder(str(audit)), read_plan(audit / "audit.toml"), Quiet(), "", [])
-    assert only(pictures(job)[0], stat="gap")["clusters"] == 40

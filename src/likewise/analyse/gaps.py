@@ -52,15 +52,18 @@ def gaps(
     the remaining differences in ``covariates`` account for, by a regression on all trials (the bias correction of
     matching estimators). Covariates of a trial are the mean over its two images.
     """
-    asked = Asked(ratings, trials, faces, contrast, panel)
-    numbers = asked.covariates(covariates)
     rows: list[dict[str, object]] = []
-    for name, part in asked.by_quantity():
-        sheet = _Sheet.of(name, part, contrast, numbers, pairs, panel is not None)
+    for sheet in sheets(Asked(ratings, trials, faces, contrast, panel), pairs, covariates):
         rows += sheet.rows("all", level)
         if pairs is not None:
             rows += [*sheet.rows("matched", level), *sheet.gone(level)]
     return Estimates.of(rows)
+
+
+def sheets(asked: Asked, pairs: Pairs | None, covariates: Sequence[str]) -> list[Sheet]:
+    """Lay out the answers, quantity by quantity."""
+    numbers, panel = asked.covariates(covariates), asked.panel is not None
+    return [Sheet.of(name, part, asked.contrast, numbers, pairs, panel) for name, part in asked.by_quantity()]
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class _Wanted:
 
 
 @dataclass(frozen=True)
-class _Sheet:
+class Sheet:
     """The answers about one quantity, as arrays over rows (one an answer)."""
 
     quantity: str
@@ -89,6 +92,8 @@ class _Sheet:
     """The weight in the matched sample: every focal trial counts once, however many people saw it, and those of its
     references once together."""
     identity: Codes
+    people: pd.Index
+    """The identity behind each code."""
     linked: Codes
     """Identities that a pair binds together share a code: leaving out one means leaving out its pair."""
     rater: Codes
@@ -104,7 +109,7 @@ class _Sheet:
         numbers: pd.DataFrame,
         pairs: Pairs | None,
         panel: bool,
-    ) -> _Sheet:
+    ) -> Sheet:
         """Lay out the answers; a pair takes part when both its sides were answered."""
         identity, names = pd.factorize(answers["identity"])
         x = numbers.loc[answers["image"]].to_numpy()
@@ -124,6 +129,7 @@ class _Sheet:
             x=x - x.mean(axis=0),
             matched=weights,
             identity=identity.astype(np.int64),
+            people=names,
             linked=_linked(bound, names)[identity],
             rater=pd.factorize(answers["rater"])[0].astype(np.int64),
             pairs=len(np.unique(bound[:, 0])),
@@ -138,7 +144,7 @@ class _Sheet:
         wanted = [
             _Wanted("mean", str(self.contrast.focal), sums, _mean(0), weight * sides[0]),
             _Wanted("mean", str(self.contrast.reference), sums, _mean(1), weight * sides[1]),
-            _Wanted("gap", self.contrast.label, sums, _difference, weight),
+            _Wanted("gap", self.contrast.label, sums, difference, weight),
         ]
         if sample == "matched" and self.x.shape[1]:
             wanted.append(_Wanted("adjusted_gap", self.contrast.label, *self._adjusted(sums), weight))
@@ -147,10 +153,10 @@ class _Sheet:
     def gone(self, level: float) -> list[dict[str, object]]:
         """Compare the matched (or adjusted) gap with the crude one, each on its own rows, in one go."""
         crude, matched = self._sums(np.ones(len(self.y))), self._sums(self.matched)
-        columns, alike = self._adjusted(matched) if self.x.shape[1] else (matched, _difference)
+        columns, alike = self._adjusted(matched) if self.x.shape[1] else (matched, difference)
 
         def both(total: Floats) -> Floats:
-            return np.stack([alike(total[..., 4:]), _difference(total[..., :4])], axis=-1)
+            return np.stack([alike(total[..., 4:]), difference(total[..., :4])], axis=-1)
 
         joined = np.column_stack([crude, columns])
         known = both(joined.sum(axis=0))
@@ -181,7 +187,7 @@ class _Sheet:
             own, crossed, moment, shift = np.split(total, np.cumsum([4, k * k, k]), axis=-1)
             slope = solve(crossed.reshape(*total.shape[:-1], k, k), moment)[..., 2:]
             away = shift[..., :extra] / own[..., :1] - shift[..., extra:] / own[..., 1:2]
-            gap: Floats = _difference(own) - (slope * away).sum(axis=-1)
+            gap: Floats = difference(own) - (slope * away).sum(axis=-1)
             return gap
 
         return np.column_stack([sums, gram, design * self.y[:, None], apart]), statistic
@@ -234,7 +240,8 @@ def _mean(column: int) -> Statistic:
     return lambda total: total[..., 2 + column] / total[..., column]
 
 
-def _difference(total: Floats) -> Floats:
+def difference(total: Floats) -> Floats:
+    """Return the gap from weights and weighted answers by side."""
     gap: Floats = total[..., 2] / total[..., 0] - total[..., 3] / total[..., 1]
     return gap
 

@@ -28,6 +28,7 @@ def slopes(
     *,
     threshold: Threshold,
     level: float = 0.95,
+    sample: str = "counterfactual",
 ) -> Estimates:
     """Estimate for each rater and label the rate y_k at every level and the slope of z_k = y_k / y_c over it.
 
@@ -38,7 +39,7 @@ def slopes(
     """
     rows: list[dict[str, object]] = []
     for grid in grids(ratings, counterfactuals, threshold=threshold):
-        rows += _label_rows(grid, level)
+        rows += _label_rows(grid, level, sample)
     return Estimates.of(rows)
 
 
@@ -78,12 +79,13 @@ def grids(ratings: Ratings, counterfactuals: Faces, *, threshold: Threshold) -> 
     frame = ratings.frame.dropna(subset=["value"])
     for name in ("parent", "level", "identity"):
         frame[name] = frame["unit"].map(made[name])
-    frame["present"] = (frame["value"] >= _limits(frame["rater"], threshold)).astype("float64")
+    frame["present"] = (frame["value"] >= limits(frame["rater"], threshold)).astype("float64")
     parts = frame.groupby(["rater", "question"], sort=True)
     return [_grid(f"{rater}: {label}", part) for (rater, label), part in parts]
 
 
-def _limits(raters: pd.Series, threshold: Threshold) -> pd.Series | float:
+def limits(raters: pd.Series, threshold: Threshold) -> pd.Series | float:
+    """Return for each rating from which score on the label is present."""
     if not isinstance(threshold, Mapping):
         return threshold
     missing = sorted(set(raters) - set(threshold))
@@ -102,9 +104,9 @@ def _grid(quantity: str, part: pd.DataFrame) -> Grid:
     return Grid(quantity, wide.columns.to_numpy(dtype=np.float64), wide.to_numpy(), wide.index.tolist(), codes)
 
 
-def _label_rows(grid: Grid, level: float) -> list[dict[str, object]]:
+def _label_rows(grid: Grid, level: float, sample: str) -> list[dict[str, object]]:
     n, by = len(grid.present), "jackknife by identity"
-    write = partial(row, grid.quantity, sample="counterfactual", level=level, n=n)
+    write = partial(row, grid.quantity, sample=sample, level=level, n=n)
     rows = []
     for k, step in enumerate(grid.levels):
         found, word = _rate_interval(grid, k, level)

@@ -1,37 +1,22 @@
-"""What ``analyse`` makes of the pictures themselves: how they were drawn, how generated ones differ, who is shown."""
+"""What ``analyse`` makes of the pictures themselves: how generated ones differ from real ones, and who is shown."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from likewise.analyse.image_means import image_means
 from likewise.analyse.image_quality import feature_distances, inception_scores
 from likewise.analyse.representation import representation
-from likewise.cli.making import LATENTS, NOT_DRAWN, Job
+from likewise.cli.making import Job
 from likewise.cli.noted import noted
 from likewise.errors import TableError
-from likewise.tables import Estimates, Ratings, Vectors
+from likewise.tables import Estimates, Vectors
 from likewise.tables.checks import need_columns, need_numbers
 from likewise.tables.files import read_frame
 
-_DRAWN = 0.01  # a projection that lacks less than this of every picture is as good as exact
-
 
 def pictures(job: Job) -> list[Estimates]:
-    """Estimate by group what projections lack, how generated images differ from real ones, and who is shown."""
-    return [*_not_drawn(job), *_image_quality(job), *_shown(job)]
-
-
-def _not_drawn(job: Job) -> list[Estimates]:
-    """A generator that draws one group worse than the other makes worse look-alikes for it."""
-    path = job.path(LATENTS) / NOT_DRAWN
-    if not path.is_file():
-        return []
-    missed = Ratings.read(path)
-    if not (missed.frame["value"] > _DRAWN).any():
-        return []
-    contrast, level = job.plan.contrast, job.plan.analyse.level
-    return noted(job, "means of what is not drawn", lambda: image_means(missed, job.faces(), contrast, level=level))
+    """Estimate by group how generated images differ from real ones, and who is shown."""
+    return [*_image_quality(job), *_shown(job)]
 
 
 def _image_quality(job: Job) -> list[Estimates]:
