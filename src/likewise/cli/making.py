@@ -312,12 +312,13 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
 
 
 def asking(job: Job) -> None:
-    """Collect what people answered about the trials."""
+    """Collect what people answered about the trials, or about single images."""
     given = job.plan.ask
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    asked, album = _asked(job).genuine(), job.album(job.faces()) if job.plan.faces.images else None
+    asked = Pairs.read(job.path(TRIALS)).genuine()
+    faces, album = job.faces(), job.album(job.faces()) if job.plan.faces.images else None
     with job.voice.task("ask", 2 * len(asked)) as progress:
 
         def look(images: list[str]) -> Pictures:
@@ -327,6 +328,9 @@ def asking(job: Job) -> None:
             return album(images)
 
         answers = crowd.answers(asked, look, job.plan.seed)
+    answers.check_units([*asked.frame["pair"], *faces.images])
+    if not len(answers):
+        raise TableError("people answered something", got="no answers", fix="Check the identity column, or the file.")
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
 

@@ -112,16 +112,42 @@ class AskPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysePlan:
-    """The level of the intervals, and a file of known values to set beside the estimates (planted truth)."""
+    """The level of the intervals, and what else is to be estimated from columns and files that the audit has."""
 
     level: float = 0.95
     truth: str = ""
+    """A file of known values to set beside the estimates (planted truth)."""
+    made_by: str = ""
+    """The column that tells generated faces from real ones ..."""
+    generated: str = ""
+    """... and its level that means generated."""
+    features: str = ""
+    """A file of vectors of features: distances of generated from real images by group (FID, KID)."""
+    logits: str = ""
+    """A file of vectors of class scores: the Inception Score by group."""
+    measured: tuple[str, ...] = ()
+    """Columns with a measured skin tone, to be compared with people's answers in steps."""
+    term: str = ""
+    """The column of terms (occupations, say) under which the share of the focal group is estimated ..."""
+    reference: str = ""
+    """... against the shares in this table, with the columns ``term`` and ``share``."""
     labels: tuple[str, ...] = ()
     """Which labels of classifiers are compared between the groups; the commonest, unless named."""
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
             raise PlanError("level lies between 0 and 1", got=str(self.level))
+        if bool(self.made_by) != bool(self.generated):
+            raise PlanError("made_by and generated go together in [analyse]", got="one of them", fix="Write both.")
+        if (self.features or self.logits) and not self.made_by:
+            raise PlanError("features and logits in [analyse] need made_by and generated", got="neither")
+        if self.reference and not self.term:
+            raise PlanError("reference in [analyse] has an effect only with term", got="no term")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it names."""
+        return self.truth, self.features, self.logits, self.reference
 
 
 @dataclass(frozen=True, kw_only=True)

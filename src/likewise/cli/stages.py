@@ -255,9 +255,10 @@ ANALYSE = Stage(
     needs=(FACES, PAIRS, TRIALS),
     options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
     make=analysing.analysing,
-    version=3,
-    outside=lambda folder, plan: _files(folder, plan.analyse.truth),
+    version=4,
+    outside=lambda folder, plan: _files(folder, *plan.analyse.files),
     counted=False,
+    seeded=True,
 )
 REPORT_STAGE = Stage(
     name="report",

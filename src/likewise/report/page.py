@@ -13,6 +13,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
+from likewise.report.families import drawn_gaps, families
 from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
 from likewise.report.leg_figures import curve_plot, legs_plot
@@ -77,6 +78,7 @@ def write_report(
         errors=_errors(estimates, contrast),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
+        families=families(estimates),
         placebos=placebo_rows(estimates),
         certificate=certificate_rows(made),
         sheet=embedded(sheet.read_bytes() if sheet is not None and sheet.is_file() else None),
@@ -148,7 +150,7 @@ def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
     frame = estimates.frame
     shown = []
     errors = error_quantities(estimates)
-    for quantity in frame.loc[(frame["stat"] == "gap") & ~frame["quantity"].isin(errors), "quantity"].unique():
+    for quantity in drawn_gaps(frame[~frame["quantity"].isin(errors)]):
         part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
         part = part[~part["sample"].str.startswith(("truth: ", "design: "))]
         rows = [_gap_row(row) for _, row in part.iterrows()]
