@@ -1,6 +1,6 @@
 """Projection of real photographs, measured: needs the CelebA-HQ subset that LIKEWISE_DATA names.
 
-    python benchmarks/projection.py project --method singh2021 --perceptual lpips-vgg --images 3 --work DIR
+    python -m benchmarks.projection project --method singh2021 --perceptual lpips-vgg --images 3 --work DIR
 
 ``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances, so a
 stopped run goes on where it was. The photographs are one each of identities in a random order with a fixed seed; the
@@ -28,11 +28,16 @@ TUNING = 8
 """Photographs on which settings were chosen; the judged ones come after them."""
 
 
-def photographs(*, tuning: bool = False) -> pd.DataFrame:
-    """Return one photograph each of the subset's identities, in a random order that never changes."""
+def subset() -> pd.DataFrame:
+    """Return the photographs of the subset in a random order that never changes."""
     faces = pd.read_parquet(DATA / "celebahq" / "faces.parquet").set_index("image")
     rows = faces.loc[pd.read_csv(DATA / "celebahq" / "subset.csv")["image"]].reset_index()
-    shuffled = rows.sample(frac=1, random_state=20260).drop_duplicates("identity").reset_index(drop=True)
+    return rows.sample(frac=1, random_state=20260)
+
+
+def photographs(*, tuning: bool = False) -> pd.DataFrame:
+    """Return one photograph each of the subset's identities."""
+    shuffled = subset().drop_duplicates("identity").reset_index(drop=True)
     return shuffled[:TUNING] if tuning else shuffled[TUNING:]
 
 

@@ -84,3 +84,20 @@ def test_shrinking_averages():
 def test_an_occupant_without_gradients_is_refused():
     with pytest.raises(PluginError, match="is differentiable; got no 'device', 'draw', 'sizes'"):
         solver_of(WorldGenerator(), Pixels(), "refine", weight=0.1, seed=0)
+
+
+def test_a_whitened_step_is_a_standard_deviation_of_sampled_latents():
+    cloud = cloud_of(Tiny(), seed=0)
+    w = Tiny().sample_w(10_000, 0)
+    np.testing.assert_allclose(cloud.axes.T @ cloud.axes, np.cov(w.T, bias=True), atol=1e-4)
+    assert cloud.spread == pytest.approx(np.sqrt(np.square(w - w.mean(axis=0)).sum(axis=1).mean()), rel=1e-4)
+
+
+def test_without_an_encoder_nobody_has_a_part_in_it():
+    solve = solver_of(Tiny(), Squares(), "refine", weight=0.1, seed=0)
+    assert (solve.words, solve.families) == ("", ())
+
+
+def test_a_recogniser_without_gradients_cannot_keep_the_person():
+    with pytest.raises(PluginError, match="is differentiable"):
+        solver_of(Tiny(), Squares(), "refine", weight=0.1, seed=0, identity="world")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tomllib
 import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -11,7 +12,7 @@ from typing import Any
 
 from likewise.cli.asking import bills, services_of
 from likewise.cli.making import RATINGS, Job
-from likewise.cli.plan import Plan, read_plan
+from likewise.cli.plan import Plan, plan_from, read_plan
 from likewise.cli.progress import Voice
 from likewise.cli.stages import Stage, stages
 from likewise.errors import LikewiseWarning, PlanError, StageError
@@ -34,15 +35,24 @@ class Outcome:
 
 
 def run(
-    root: str, *, voice: Voice, only: str | None = None, dry_run: bool = False, purse: Purse | None = None,
+    root: str,
+    *,
+    voice: Voice,
+    only: str | None = None,
+    dry_run: bool = False,
+    purse: Purse | None = None,
+    text: str = "",
     place: Mapping[str, Any] | None = None,
-) -> list[Outcome]:  # fmt: skip
+) -> list[Outcome]:
     """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse.
 
-    ``place`` says where, instead of the plan's [engine]; no result depends on it.
+    A dry run can be of a plan that is not written yet: its ``text``. ``place`` says where the work is done, instead of
+    the plan's [engine]; no result depends on it.
     """
-    folder = Folder(root)
-    plan = _placed(read_plan(folder.path(PLAN)), place or {})
+    unwritten = dry_run and bool(text)
+    folder = Folder(root, new=unwritten)
+    written = plan_from(tomllib.loads(text), text) if unwritten else read_plan(folder.path(PLAN))
+    plan = _placed(written, place or {})
     planned = stages(plan)
     if only is not None and only not in [stage.name for stage in planned]:
         raise PlanError(

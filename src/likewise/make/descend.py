@@ -7,13 +7,15 @@ Two ways to go down the same objective:
   noise maps, where it has any, move along (see noise).
 - ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
   is drawn at low resolution is only nearly the image, and an optimiser finds the difference. A generator without low
-  resolutions takes all steps at its own.
+  resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents: with the same
+  step in every direction faces leave W and become caricatures that a recogniser still likes. Where there is an encoder
+  (``ENCODED``) its guess is the start and a quarter of the steps is enough; a recogniser keeps the person.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,12 +57,23 @@ class Leg:
     """Size of the fading noise on the latent, in spreads of w."""
     noise: float = 0.0
     """Weight of the penalty that keeps a generator's noise maps noise while they move, too; 0 leaves them alone."""
+    memory: float = 0.999
+    """Adam's second beta: how long it remembers the size of slopes. Few steps want a shorter one."""
     whitened: bool = False
     """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
 
 
 SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05, noise=1e5),)
-REFINE = (Leg(steps=80, rate=0.1, size=128), Leg(steps=20, rate=0.03))
+REFINE = (
+    Leg(steps=80, rate=0.1, size=128, whitened=True, memory=0.99),
+    Leg(steps=20, rate=0.03, whitened=True, memory=0.99),
+)
+"""From the mean latent, for generators without an encoder."""
+ENCODED = (
+    Leg(steps=25, rate=0.08, size=128, warm=0.16, settle=1.0, whitened=True, memory=0.99),
+    Leg(steps=4, rate=0.02, warm=0.0, settle=1.0, whitened=True, memory=0.99),
+)
+"""From the encoder's guess, which is near."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +117,17 @@ def rows_apart(w: Tensor) -> Tensor:
     return (w - w.mean(dim=1, keepdim=True)).square().mean(dim=(1, 2))
 
 
+@dataclass(frozen=True)
+class Cloud:
+    """Where sampled latents lie: their mean, their spread, and the axes along which they spread evenly."""
+
+    mean: Tensor
+    spread: float
+    """The root of the summed variance, as the paper takes it."""
+    axes: Tensor
+    """``[D, D]``: a step of 1 along row k is one standard deviation along the k-th principal direction."""
+
+
 def descend(
     objective: Objective, start: Tensor, target: Tensor, legs: tuple[Leg, ...], *, cloud: Cloud, seed: int
 ) -> tuple[Tensor, Tensor]:
@@ -124,12 +148,12 @@ def _go(
     base = w.detach()
     rows = 1 if leg.tied else w.shape[1]
     moved = torch.zeros(w.shape[0], rows, w.shape[2], device=w.device, requires_grad=True)
-    adam = torch.optim.Adam([moved, *maps.maps], betas=(0.9, 0.999))
+    adam = torch.optim.Adam([moved, *maps.maps], betas=(0.9, leg.memory))
     curve = []
     for step in range(leg.steps):
         share = step / leg.steps
         adam.param_groups[0]["lr"] = leg.rate * _pace(share, leg)
-        now = base + (moved @ cloud.axes if leg.whitened else moved)
+        now = base + _in_w(moved, leg, cloud)
         if leg.shake:
             size = cloud.spread * leg.shake * max(0.0, 1 - share / 0.75) ** 2
             now = now + size * torch.randn(now.shape, generator=noise).to(now)
@@ -139,7 +163,12 @@ def _go(
         adam.step()
         maps.normalise()
         curve.append(each.detach().cpu())
-    return (base + (moved @ cloud.axes if leg.whitened else moved)).detach(), torch.stack(curve)
+    return (base + _in_w(moved, leg, cloud)).detach(), torch.stack(curve)
+
+
+def _in_w(moved: Tensor, leg: Leg, cloud: Cloud) -> Tensor:
+    """Turn a move that is measured in standard deviations into one of W."""
+    return moved @ cloud.axes if leg.whitened else moved
 
 
 def _pace(share: float, leg: Leg) -> float:
@@ -149,59 +178,66 @@ def _pace(share: float, leg: Leg) -> float:
     return (0.5 - 0.5 * math.cos(down * math.pi)) * up
 
 
+@dataclass(frozen=True)
+class Descent:
+    """One image after the other goes its way: a batch gains nothing on a CPU, and costs memory."""
+
+    objective: Objective
+    legs: tuple[Leg, ...]
+    cloud: Cloud
+    seed: int
+    encoded: Start | None = None
+    """The encoder's guess; None starts from the mean latent."""
+
+    def solve(self, targets: Signals) -> tuple[Array, Floats]:
+        """Return latents ``[n, L, D]`` and the perceptual distance that is left of each."""
+        found = [self._one(target) for target in self._each(targets)]
+        return np.concatenate([w for w, _ in found]), np.concatenate([left for _, left in found])
+
+    def from_mean(self, targets: Signals) -> Floats:
+        """Return the perceptual distance of each image to the mean face."""
+        return np.concatenate([_left(self.objective, self._mean(), target) for target in self._each(targets)])
+
+    def _one(self, target: Tensor) -> tuple[Array, Floats]:
+        start = self._mean() if self.encoded is None else self.encoded(target)
+        if self.legs[0].tied:
+            start = start.mean(dim=1, keepdim=True).expand_as(start)
+        w, _ = descend(self.objective, start, target, self.legs, cloud=self.cloud, seed=self.seed)
+        return w.cpu().numpy(), _left(self.objective, w, target)
+
+    def _mean(self) -> Tensor:
+        return self.cloud.mean.expand(1, self.objective.generator.rows, -1)
+
+    def _each(self, targets: Signals) -> Iterator[Tensor]:
+        return (torch.from_numpy(target[None]).to(self.objective.generator.device) for target in targets)
+
+
 def solver_of(
     generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int, identity: str | None = None
 ) -> Solver:
     """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
     drawing = differentiable(generator, DifferentiableGenerator)  # type: ignore[type-abstract]
-    embedded = method == "refine" and has_encoder(generator)
-    who = (IDENTITY if embedded else "") if identity is None else identity
+    tied, encoded = math.isinf(weight), method == "refine" and has_encoder(generator)
+    who = (IDENTITY if encoded else "") if identity is None else identity
     objective = Objective(
         drawing,
         differentiable(perceptual, DifferentiablePerceptual),  # type: ignore[type-abstract]
-        weight=0.0 if math.isinf(weight) else weight,
+        weight=0.0 if tied else weight,
         recogniser=_recogniser(who, drawing.device) if who else None,
         identity=SAME_PERSON,
     )
-    tied = math.isinf(weight)
-    legs = _legs(method, objective.generator, tied=tied)
-    cloud = cloud_of(objective.generator, seed)
-    encoded = Start(generator) if embedded else None
-
-    def solve(targets: Signals) -> tuple[Array, Floats]:
-        found = [_solve_one(torch.from_numpy(target[None]).to(drawing.device)) for target in targets]
-        return np.concatenate([w for w, _ in found]), np.concatenate([left for _, left in found])
-
-    def _solve_one(target: Tensor) -> tuple[Array, Floats]:  # a batch gains nothing on a CPU, and costs memory
-        start = cloud.mean.expand(1, generator.rows, -1) if encoded is None else encoded(target)
-        start = start.mean(dim=1, keepdim=True).expand_as(start) if tied else start
-        w, _ = descend(objective, start, target, legs, cloud=cloud, seed=seed)
-        return w.cpu().numpy(), _left(objective, w, target)
-
-    def from_mean(targets: Signals) -> Floats:
-        mean = cloud.mean.expand(1, generator.rows, -1)
-        return np.concatenate([_left(objective, mean, torch.from_numpy(one[None]).to(mean)) for one in targets])
-
-    families = tuple(dict.fromkeys([*([objective.recogniser.family] if objective.recogniser else []),
-                                    *([FAMILY] if embedded else [])]))  # fmt: skip
-    words = ", ".join([*(["encoder start"] if embedded else []), *([f"identity by {who}"] if who else [])])
-    return Solver(min(generator.resolution, COMPARED), solve, from_mean, words=words, families=families)
+    legs = _legs("encoded" if encoded else method, drawing, tied=tied)
+    way = Descent(objective, legs, cloud_of(drawing, seed), seed, Start(generator) if encoded else None)
+    parts = {"encoder start": FAMILY} if encoded else {}
+    if objective.recogniser is not None:
+        parts[f"identity by {who}"] = objective.recogniser.family
+    size = min(generator.resolution, COMPARED)
+    return Solver(size, way.solve, way.from_mean, words=", ".join(parts), families=tuple(dict.fromkeys(parts.values())))
 
 
 def _recogniser(name: str, device: torch.device) -> DifferentiableRecogniser:
-    made: Recogniser = create("recogniser", name, {"device": str(device)})
+    made: Recogniser = create("recogniser", name, {} if device.type == "cpu" else {"device": str(device)})
     return differentiable(made, DifferentiableRecogniser)  # type: ignore[type-abstract]
-
-
-@dataclass(frozen=True)
-class Cloud:
-    """Where sampled latents lie: their mean, their spread, and the axes along which they spread evenly."""
-
-    mean: Tensor
-    spread: float
-    """The root of the summed variance, as the paper takes it."""
-    axes: Tensor
-    """``[D, D]``: a step of 1 along row k is one standard deviation along the k-th principal direction."""
 
 
 def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> Cloud:
@@ -215,7 +251,7 @@ def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> 
 
 
 def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tuple[Leg, ...]:
-    legs = {"singh2021": SINGH2021, "refine": REFINE}[method]
+    legs = {"singh2021": SINGH2021, "refine": REFINE, "encoded": ENCODED}[method]
     return tuple(replace(leg, tied=tied, size=leg.size if leg.size in generator.sizes else None) for leg in legs)
 
 

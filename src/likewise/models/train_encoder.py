@@ -29,7 +29,7 @@ PART = 250
 """Faces drawn between two writes to the work folder."""
 UNSEEN = 6
 """One part in so many is kept apart to choose the ridge's strength."""
-RIDGES = tuple(10.0**k for k in (3.5, 4, 4.5, 5))
+RIDGES = tuple(10.0**k for k in (4, 4.5, 5))
 """Added to the diagonal of the Gram matrix of standardised features."""
 Arrays = dict[str, npt.NDArray[np.generic]]
 
