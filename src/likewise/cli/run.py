@@ -145,7 +145,7 @@ def _done(folder: Folder, plan: Plan, stage: Stage, planned: list[Stage], voice:
     job.notes += [str(entry.message) for entry in caught if issubclass(entry.category, LikewiseWarning)]
     _seal(folder, plan, stage, job)
     outcome = Outcome(stage.name, stage.artefact, "made", why, time.monotonic() - started, job.summary, job.notes)
-    told = ", ".join(f"{name} {value}" for name, value in job.summary.items())
+    told = ", ".join(f"{name} {value}" for name, value in job.summary.items() if name != "raters")
     voice.say(f"{stage.name:<15} made {stage.artefact:<18} {outcome.seconds:5.1f} s   {told}")
     for note in job.notes:
         voice.say(f"{'':<15} note: {note}")
