@@ -15,11 +15,13 @@ from likewise.tables import Contrast, Faces, Pairs, Ratings
 class Asked:
     """Ratings of ``trials``; a trial belongs to the group and the identity of its test image ``a``.
 
+    Without trials they are ratings of the images themselves (a classifier's labels).
+
     Without ``panel`` every rater stands for itself (models); with it all raters are one panel of that name (people).
     """
 
     ratings: Ratings
-    trials: Pairs
+    trials: Pairs | None
     faces: Faces
     contrast: Contrast
     panel: str | None = None
@@ -29,9 +31,10 @@ class Asked:
 
         No answer is no row, and images of neither group are left out.
         """
-        self.ratings.check_units(self.trials.frame["pair"])
+        units = self._units()
+        self.ratings.check_units(units.index)
         frame = self.ratings.frame.dropna(subset=["value"])
-        frame["image"] = frame["unit"].map(self.trials.frame.set_index("pair")["a"])
+        frame["image"] = frame["unit"].map(units["a"])
         frame["side"] = frame["image"].map(self.contrast.side(self.faces))
         frame["identity"] = frame["image"].map(self.faces.identities)
         frame["quantity"] = (frame["rater"] if self.panel is None else self.panel) + ": " + frame["question"]
@@ -39,7 +42,7 @@ class Asked:
             yield str(name), part
 
     def covariates(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return the mean of each covariate over a trial's two images, by test image."""
+        """Return the mean of each covariate over a unit's two images, by unit."""
         wide = pd.DataFrame({name: self.faces.attribute(name) for name in names}, index=pd.Index(self.faces.images))
         words = [name for name in wide.columns if not pd.api.types.is_numeric_dtype(wide[name].dtype)]
         if words:
@@ -48,6 +51,12 @@ class Asked:
         if plain.isna().any(axis=None):
             got, fix = f"some in {some(plain.columns[plain.isna().any()])}", "Leave the column out."
             raise InputError("covariates that are adjusted for have no empty cells", got=got, fix=fix)
-        frame = self.trials.frame
-        means = (plain.loc[frame["a"]].to_numpy() + plain.loc[frame["b"]].to_numpy()) / 2
-        return pd.DataFrame(means, index=pd.Index(frame["a"], name="image"), columns=plain.columns)
+        units = self._units()
+        means = (plain.loc[units["a"]].to_numpy() + plain.loc[units["b"]].to_numpy()) / 2
+        return pd.DataFrame(means, index=units.index, columns=plain.columns)
+
+    def _units(self) -> pd.DataFrame:
+        """Return the two images of each unit: of a trial, or of an image, which is both."""
+        if self.trials is not None:
+            return self.trials.frame.set_index("pair")[["a", "b"]]
+        return pd.DataFrame({"a": self.faces.images, "b": self.faces.images}, index=pd.Index(self.faces.images))

@@ -25,7 +25,7 @@ Codes = npt.NDArray[np.int64]
 
 def gaps(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,
@@ -41,9 +41,10 @@ def gaps(
     the interval is Fieller's. With ``covariates`` the adjusted gap stands for the matched one there. Of a crude gap of
     exactly 0 no share can go away.
 
-    Ratings are of ``trials``; a trial belongs to the group and the identity of its test image ``a``. Without
-    ``panel`` every rater stands for itself (models); with it all raters are one panel of that name (people), and
-    intervals allow for both the raters and the identities being a sample.
+    Ratings are of ``trials``; a trial belongs to the group and the identity of its test image ``a``. Without trials
+    they are of the images themselves (a classifier's labels). Without ``panel`` every rater stands for itself (models);
+    with it all raters are one panel of that name (people), and intervals allow for both the raters and the identities
+    being a sample.
 
     In 1:k sets the references of a focal image count as one together, so that the matched gap is the mean over sets of
     the focal answer less the mean of its references'.
@@ -112,7 +113,7 @@ class Sheet:
     ) -> Sheet:
         """Lay out the answers; a pair takes part when both its sides were answered."""
         identity, names = pd.factorize(answers["identity"])
-        x = numbers.loc[answers["image"]].to_numpy()
+        x = numbers.loc[answers["unit"]].to_numpy()
         weights, bound = np.zeros(len(answers)), np.empty((0, 2), dtype=str)
         if pairs is not None:
             frame = pairs.frame

@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 def sensitivity(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,

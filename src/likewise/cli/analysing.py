@@ -10,11 +10,13 @@ from likewise.analyse.curve import curve
 from likewise.analyse.gaps import gaps
 from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
 from likewise.analyse.placebo import rate_shifts
+from likewise.analyse.present import present
 from likewise.analyse.sensitivity import sensitivity
 from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
-from likewise.cli.asking import placebo_of, rater_options
+from likewise.cli.answered import lines_of
+from likewise.cli.asking import classifies, placebo_of, rater_options, recognises, sweeps
 from likewise.cli.designing import variants_of
 from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, TURNED, Job, covariates_of
 from likewise.cli.noted import noted
@@ -34,13 +36,15 @@ def analysing(job: Job) -> None:
         job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
     genuine = asked.genuine()
     parts: list[Estimates] = []
-    if any(rater.slot == "recogniser" for rater in job.plan.rater):
+    if recognises(job.plan):
         distances = _about(Ratings.read(job.path(RATINGS)), asked)
         parts += _gaps(job, _about(distances, genuine), genuine, pairs, None)
         parts += _legs(job, genuine, pairs)
         parts += _errors(job, distances, asked, pairs)
-    if any(rater.slot == "classifier" for rater in job.plan.rater):
+    if sweeps(job.plan):
         parts += _slopes(job)
+    if classifies(job.plan):
+        parts += _label_gaps(job, pairs)
     if job.plan.ask:
         answers = Ratings.read(job.path(ANSWERS))
         parts += [*_people_gaps(job, _about(answers, genuine), genuine, pairs), *people(job, answers)]
@@ -54,9 +58,7 @@ def analysing(job: Job) -> None:
 
 def _scaled(job: Job, found: Estimates, asked: Pairs) -> list[Estimates]:
     """Put the gaps of all raters on one scale."""
-    sources: list[tuple[str, str | None]] = (
-        [(RATINGS, None)] if any(rater.slot == "recogniser" for rater in job.plan.rater) else []
-    )
+    sources: list[tuple[str, str | None]] = [(RATINGS, None)] if recognises(job.plan) else []
     sources += [(ANSWERS, "people")] if job.plan.ask else []
     return [on_one_scale(found, Ratings.read(job.path(name)), asked.genuine(), panel=panel) for name, panel in sources]
 
@@ -66,9 +68,11 @@ def _about(ratings: Ratings, trials: Pairs) -> Ratings:
     return Ratings(frame[frame["unit"].isin(trials.frame["pair"])])
 
 
-def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str | None) -> list[Estimates]:
+def _gaps(
+    job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, panel: str | None, level: float | None = None
+) -> list[Estimates]:
     """Estimate the gap of the mean answer; with look-alikes, what goes away and what hidden bias it withstands."""
-    faces, contrast, level = job.faces(), job.plan.contrast, job.plan.analyse.level
+    faces, contrast, level = job.faces(), job.plan.contrast, level or job.plan.analyse.level
     names = covariates_of(job)
     common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
     if len(pairs) < 2:
@@ -99,7 +103,7 @@ def _people_gaps(job: Job, answers: Ratings, genuine: Pairs, pairs: Pairs) -> li
     )
 
 
-def _curve(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
+def _curve(job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
     """Estimate the gap under the plan's own design and every variant."""
     if not job.plan.variant:
         return []
@@ -149,7 +153,7 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
             f"impostor trials do not carry them ({max(left):g} takes {needed}). Raise impostors in [trials]."
         )
     models = [create("recogniser", each.name, each.options) for each in job.plan.rater if each.slot == "recogniser"]
-    shipped = {model.name: float(model.threshold) for model in models}
+    shipped = {model.name: float(model.threshold) for model in models} | lines_of(job.plan, recognises=True)
     about = (distances, asked, job.faces(), job.plan.contrast)
     level, matched = job.plan.analyse.level, pairs if len(pairs) > 1 else None
 
@@ -157,6 +161,23 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
         return verification(*about, pairs=matched, rates=carried, thresholds=shipped, level=level)
 
     return noted(job, "error rates", rates) + noted(job, "DET curves", lambda: det(*about, level=level))
+
+
+def _label_gaps(job: Job, pairs: Pairs) -> list[Estimates]:
+    """Estimate how much oftener one group's images get a label; the intervals of all labels hold together."""
+    plan = job.plan
+    models = [
+        create("classifier", each.name, rater_options(job.folder, each))
+        for each in plan.rater
+        if each.slot == "classifier" and plan.counterfactual is None
+    ]
+    lines = {model.name: float(model.threshold) for model in models} | lines_of(plan, recognises=False)
+    given, remarks = present(Ratings.read(job.path(RATINGS)), lines, labels=plan.analyse.labels)
+    job.notes += remarks
+    many = len(given.frame[["rater", "question"]].drop_duplicates())
+    if not many:
+        return []
+    return _gaps(job, given, None, pairs, None, level=1 - (1 - plan.analyse.level) / many)  # Bonferroni
 
 
 def _slopes(job: Job) -> list[Estimates]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
 from likewise.report.leg_figures import curve_plot, legs_plot
 from likewise.report.legs import curve_words, curves, panels
-from likewise.report.rates import curve_steps, error_findings, error_quantities, recognisers
+from likewise.report.rates import curve_steps, enrolment_rows, error_findings, error_quantities, recognisers
 from likewise.report.sweep import certificate_rows, embedded, placebo_rows, striking
 from likewise.report.words import (
     SLOPE_TESTS,
@@ -48,6 +48,9 @@ def write_report(
     fidelity: Estimates | None = None,
     made: Mapping[str, Mapping[str, Any]],
     sheet: Path | None = None,
+    tested: Sequence[Mapping[str, str]] = (),
+    population: Sequence[Mapping[str, Any]] = (),
+    gallery: bytes | None = None,
 ) -> Path:
     """Draw the report; ``made`` says of each artefact how it was made (its sidecar), ``sheet`` is a picture or none."""
     environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
@@ -78,7 +81,11 @@ def write_report(
         families=families(estimates),
         placebos=placebo_rows(estimates),
         certificate=certificate_rows(made),
-        sheet=embedded(sheet),
+        sheet=embedded(sheet.read_bytes() if sheet is not None and sheet.is_file() else None),
+        tested=tested,
+        population=population,
+        enrolment=enrolment_rows(estimates),
+        gallery=embedded(gallery),
         truth=truth_rows(estimates),
         made=_made(made),
         notes=[note for entry in made.values() for note in entry["notes"]],
@@ -160,7 +167,8 @@ def _errors(estimates: Estimates, contrast: Contrast) -> list[dict[str, Any]]:
     for entry in shown:
         steps = curve_steps(estimates, entry["rater"]) if curves else pd.DataFrame()
         told = "; ".join(f"{row.group} at FMR {row.fmr:.3g}: {row.estimate:.3g}" for row in steps.itertuples())
-        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if len(steps) else None
+        missed = len(steps) > 0 and bool((steps["estimate"] > 0).any())  # nothing missed is nothing on a log scale
+        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if missed else None
     return shown
 
 
