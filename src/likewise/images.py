@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +19,17 @@ from likewise.tables.files import replacing
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF")  # no format whose decoder starts another program
 SUFFIXES = ("", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+LARGE = 12_000_000
 MOST_PIXELS = 100_000_000  # a 100-megapixel photograph is real; beyond that it is a decompression bomb
+
+
+_AHEAD = 8  # pictures that are decoded before they are asked for
+
+
+@lru_cache(maxsize=1)
+def _decoders() -> ThreadPoolExecutor:
+    """Return threads to decode in, one a core: decoders let go of Python's lock."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="decoder")
 
 
 def inside(root: Path, name: str) -> Path:
@@ -43,11 +56,31 @@ def decode(path: Path) -> npt.NDArray[np.uint8]:
         with Image.open(path, formats=FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise ImageError(f"an image has at most {MOST_PIXELS:,} pixels", got=f"{image.size} in {path.name!r}")
-            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+            return np.asarray(_opaque(ImageOps.exif_transpose(image)).convert("RGB"))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, ImageError):
             raise
         raise ImageError("an image can be decoded", got=f"{path.name!r} ({type(error).__name__}: {error})") from error
+
+
+def _opaque(image: Image.Image) -> Image.Image:
+    """Lay a picture with transparent parts on white, as it is seen; what lies hidden under them is nobody's face."""
+    if not image.has_transparency_data:
+        return image
+    seen = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)
+
+
+def traits(path: Path) -> list[str]:
+    """Say from its header what is unusual about a picture: greyscale, transparent, turned by EXIF, or very large."""
+    with Image.open(path, formats=FORMATS) as image:
+        unusual = {
+            "greyscale file": image.mode in ("1", "L", "LA", "I", "F", "I;16"),
+            "transparency: laid on white": image.has_transparency_data,
+            "turned upright by EXIF": image.getexif().get(0x0112, 1) != 1,
+            f"{LARGE // 1_000_000} megapixels or more": image.width * image.height >= LARGE,
+        }
+    return [name for name, holds in unusual.items() if holds]
 
 
 def digest(path: Path) -> str:
@@ -56,10 +89,10 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def save(path: Path, picture: npt.NDArray[np.uint8]) -> None:
-    """Write a picture as PNG, whole or not at all."""
+def save(path: Path, picture: npt.NDArray[np.uint8], *, quick: bool = False) -> None:
+    """Write a picture as PNG, whole or not at all; ``quick`` packs it less tightly, to the same pixels."""
     with replacing(path) as temporary:
-        Image.fromarray(picture).save(temporary, format="PNG")
+        Image.fromarray(picture).save(temporary, format="PNG", compress_level=1 if quick else 6)
 
 
 @dataclass(frozen=True)
@@ -72,7 +105,7 @@ class Album:
 
     def __call__(self, keys: Sequence[str], *, size: int | None = None) -> npt.NDArray[np.uint8]:
         """Return ``[n, H, W, 3]``; pictures of unequal size need a ``size`` to be brought to."""
-        pictures = [self._picture(key, size) for key in keys]
+        pictures = list(_decoders().map(lambda key: self._picture(key, size), keys))
         if len({picture.shape for picture in pictures}) > 1:
             raise ImageError("pictures looked at together are of one size", got=some({str(p.shape) for p in pictures}))
         return np.stack(pictures)
@@ -83,14 +116,18 @@ class Album:
         A run holds ``most`` bytes at most (but one picture at least), so photographs of any size can be gone through.
         """
         run: list[npt.NDArray[np.uint8]] = []
-        for place, key in enumerate(keys):
-            picture = self._picture(key, None)
+        for place, picture in enumerate(self._ahead(keys)):
             if run and (picture.shape != run[0].shape or (len(run) + 1) * picture.nbytes > most):
                 yield slice(place - len(run), place), np.stack(run)
                 run = []
             run.append(picture)
         if run:
             yield slice(len(keys) - len(run), len(keys)), np.stack(run)
+
+    def _ahead(self, keys: Sequence[str]) -> Iterator[npt.NDArray[np.uint8]]:
+        """Yield the pictures in order, decoded by all cores a few at a time."""
+        for start in range(0, len(keys), _AHEAD):
+            yield from _decoders().map(lambda key: self._picture(key, None), keys[start : start + _AHEAD])
 
     def _picture(self, key: str, size: int | None) -> npt.NDArray[np.uint8]:
         picture = decode(inside(self.root, self.files[key]))

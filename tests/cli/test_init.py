@@ -13,7 +13,7 @@ from likewise.cli.stages import ALL
 
 def init(folder, images, table, *more: str) -> list[str]:
     given = ["--images", str(images), "--table", str(table), "--protected", "perceived_gender"]
-    return ["init", str(folder), *given, "--focal", "female", "--reference", "male", "--identity", "identity", *more]
+    return ["init", str(folder), *given, "--focal", "female", "--reference", "male", *more]
 
 
 def code_of(arguments: list[str]) -> int:
@@ -30,7 +30,7 @@ def given(tmp_path, audit):
 
 
 def test_a_plan_is_written_that_can_be_run(given, capsys):
-    assert code_of(init(*given)) == 0
+    assert code_of(init(*given, "--generator", "world")) == 0
     out = capsys.readouterr().out
     assert "120 images of 40 identities, 0 of them not in" in out
     assert "female 60, male 60, neither 0" in out
@@ -95,7 +95,7 @@ def test_own_vectors_are_looked_at(given, capsys):
 
 
 def test_show_tells_what_an_artefact_holds(tmp_path, capsys):
-    main(["demo", str(tmp_path / "d"), "--identities", "20", "--quiet"])
+    main(["demo", "--toy", str(tmp_path / "d"), "--identities", "20", "--quiet"])
     capsys.readouterr()
     for name in (
         "faces.parquet",
@@ -112,7 +112,7 @@ def test_show_tells_what_an_artefact_holds(tmp_path, capsys):
 
 
 def test_a_demo_that_is_there_is_not_drawn_again(tmp_path, capsys):
-    arguments = ["demo", str(tmp_path / "d"), "--identities", "20"]
+    arguments = ["demo", "--toy", str(tmp_path / "d"), "--identities", "20"]
     assert code_of(arguments) == code_of(arguments) == 0
     err = capsys.readouterr().err
     assert err.count("drew a world of 20 people") == err.count("is there already") == 1

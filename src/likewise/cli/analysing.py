@@ -1,20 +1,30 @@
-"""How the stage ``analyse`` puts its numbers together: gaps, hidden bias, error rates and slopes, where they exist."""
+"""How the stage ``analyse`` puts its numbers together: gaps, hidden bias, error rates, slopes, people and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 
-from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.curve import curve
+from likewise.analyse.gaps import gaps
+from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
+from likewise.analyse.placebo import rate_shifts
+from likewise.analyse.present import present
 from likewise.analyse.sensitivity import sensitivity
-from likewise.analyse.slope_tests import slope_tests
+from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
-from likewise.cli.asking import rater_options
-from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, Job, covariates_of
-from likewise.errors import LikewiseError
+from likewise.cli.answered import lines_of
+from likewise.cli.asking import classifies, placebo_of, rater_options, recognises, sweeps
+from likewise.cli.designing import variants_of
+from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, TURNED, Job, covariates_of
+from likewise.cli.noted import noted
+from likewise.cli.people import people
+from likewise.cli.pictures import pictures
+from likewise.cli.sweeping import CERTIFICATES
+from likewise.make.arms import RANDOM
+from likewise.make.certificate import certified
 from likewise.plugins import create
 from likewise.tables import Estimates, Faces, Pairs, Ratings
 
@@ -26,19 +36,31 @@ def analysing(job: Job) -> None:
         job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
     genuine = asked.genuine()
     parts: list[Estimates] = []
-    if any(rater.slot == "recogniser" for rater in job.plan.rater):
+    if recognises(job.plan):
         distances = _about(Ratings.read(job.path(RATINGS)), asked)
         parts += _gaps(job, _about(distances, genuine), genuine, pairs, None)
+        parts += _legs(job, genuine, pairs)
         parts += _errors(job, distances, asked, pairs)
-    if any(rater.slot == "classifier" for rater in job.plan.rater):
+    if sweeps(job.plan):
         parts += _slopes(job)
+    if classifies(job.plan):
+        parts += _label_gaps(job, pairs)
     if job.plan.ask:
-        parts += _gaps(job, Ratings.read(job.path(ANSWERS)), genuine, pairs, "people")
+        answers = Ratings.read(job.path(ANSWERS))
+        parts += [*_people_gaps(job, _about(answers, genuine), genuine, pairs), *people(job, answers)]
+    parts += pictures(job)
     if job.plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / job.plan.analyse.truth))
-    found = Estimates.together(parts)
+    found = Estimates.together([*parts, *_scaled(job, Estimates.together(parts), asked)])
     job.summary = {"rows": len(found)}
     found.write(job.path(ESTIMATES))
+
+
+def _scaled(job: Job, found: Estimates, asked: Pairs) -> list[Estimates]:
+    """Put the gaps of all raters on one scale."""
+    sources: list[tuple[str, str | None]] = [(RATINGS, None)] if recognises(job.plan) else []
+    sources += [(ANSWERS, "people")] if job.plan.ask else []
+    return [on_one_scale(found, Ratings.read(job.path(name)), asked.genuine(), panel=panel) for name, panel in sources]
 
 
 def _about(ratings: Ratings, trials: Pairs) -> Ratings:
@@ -46,21 +68,72 @@ def _about(ratings: Ratings, trials: Pairs) -> Ratings:
     return Ratings(frame[frame["unit"].isin(trials.frame["pair"])])
 
 
-def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str | None) -> list[Estimates]:
+def _gaps(
+    job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, panel: str | None, level: float | None = None
+) -> list[Estimates]:
     """Estimate the gap of the mean answer; with look-alikes, what goes away and what hidden bias it withstands."""
-    faces, contrast, level = job.faces(), job.plan.contrast, job.plan.analyse.level
+    faces, contrast, level = job.faces(), job.plan.contrast, level or job.plan.analyse.level
     names = covariates_of(job)
     common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
     if len(pairs) < 2:
         return [gaps(ratings, genuine, faces, contrast, **common)]
-    found = [each(ratings, genuine, faces, contrast, pairs=pairs, **common) for each in (gaps, explained)]
+    found = [gaps(ratings, genuine, faces, contrast, pairs=pairs, **common)]
+    found += _curve(job, ratings, genuine, pairs, common)
     numeric = [name for name in names if _varies(faces.attribute(name))]
     hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
-    return found + _noted(
+    return found + noted(
         job,
         "bounds on hidden differences",
         lambda: sensitivity(ratings, genuine, faces, contrast, pairs=pairs, **hidden),
     )
+
+
+def _people_gaps(job: Job, answers: Ratings, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
+    """Estimate the gap of people's answers about trials, and of how sure they were."""
+    if not len(answers):
+        return []
+    found, frame = _gaps(job, answers, genuine, pairs, "people"), answers.frame
+    if "confidence" not in frame.columns or not frame["confidence"].notna().any():
+        return found
+    sure = Ratings(frame.assign(value=frame["confidence"], question=frame["question"] + ", confidence"))
+    about, names = (sure, genuine, job.faces(), job.plan.contrast), covariates_of(job)
+    matched, level = pairs if len(pairs) > 1 else None, job.plan.analyse.level
+    return found + noted(
+        job, "certainty", lambda: gaps(*about, pairs=matched, covariates=names, panel="people", level=level)
+    )
+
+
+def _curve(job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
+    """Estimate the gap under the plan's own design and every variant."""
+    if not job.plan.variant:
+        return []
+    designs = {"plan": pairs, **variants_of(job)}
+    found, left_out = curve(ratings, genuine, job.faces(), job.plan.contrast, designs=designs, **common)
+    job.notes += [f"The design {line}" for line in left_out]
+    return [found]
+
+
+def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
+    """Estimate what turning both pictures of a trial does to recognisers, and whether look-alikes say the same."""
+    if not (job.path(SWEEP) / TURNED).is_file() or job.plan.counterfactual is None:
+        return []
+    turned = Faces.read(job.path(SWEEP) / "faces.parquet")
+    if job.plan.certificate is not None:
+        turned = certified(Ratings.read(job.path(CERTIFICATES)), turned)
+    every, kept = Pairs.read(job.path(SWEEP) / TURNED).frame, set(turned.images)
+    asked = Pairs(every[every["a"].isin(kept) & every["b"].isin(kept)])
+    ratings, contrast, level = Ratings.read(job.path(RATINGS)), job.plan.contrast, job.plan.analyse.level
+    found = noted(job, "change in edited pictures", lambda: turned_gaps(ratings, asked, turned, contrast, level=level))
+    if len(pairs) < 2 or not found:
+        return found
+
+    def compared() -> Estimates:
+        return agreement_of_legs(
+            ratings, genuine, job.faces(), contrast,
+            pairs=pairs, turned_trials=asked, turned=turned, covariates=covariates_of(job), level=level,
+        )  # fmt: skip
+
+    return found + noted(job, "comparison of look-alikes with edits", compared)
 
 
 def _varies(values: pd.Series) -> bool:
@@ -80,14 +153,31 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
             f"impostor trials do not carry them ({max(left):g} takes {needed}). Raise impostors in [trials]."
         )
     models = [create("recogniser", each.name, each.options) for each in job.plan.rater if each.slot == "recogniser"]
-    shipped = {model.name: float(model.threshold) for model in models}
+    shipped = {model.name: float(model.threshold) for model in models} | lines_of(job.plan, recognises=True)
     about = (distances, asked, job.faces(), job.plan.contrast)
     level, matched = job.plan.analyse.level, pairs if len(pairs) > 1 else None
 
     def rates() -> Estimates:
         return verification(*about, pairs=matched, rates=carried, thresholds=shipped, level=level)
 
-    return _noted(job, "error rates", rates) + _noted(job, "DET curves", lambda: det(*about, level=level))
+    return noted(job, "error rates", rates) + noted(job, "DET curves", lambda: det(*about, level=level))
+
+
+def _label_gaps(job: Job, pairs: Pairs) -> list[Estimates]:
+    """Estimate how much oftener one group's images get a label; the intervals of all labels hold together."""
+    plan = job.plan
+    models = [
+        create("classifier", each.name, rater_options(job.folder, each))
+        for each in plan.rater
+        if each.slot == "classifier" and plan.counterfactual is None
+    ]
+    lines = {model.name: float(model.threshold) for model in models} | lines_of(plan, recognises=False)
+    given, remarks = present(Ratings.read(job.path(RATINGS)), lines, labels=plan.analyse.labels)
+    job.notes += remarks
+    many = len(given.frame[["rater", "question"]].drop_duplicates())
+    if not many:
+        return []
+    return _gaps(job, given, None, pairs, None, level=1 - (1 - plan.analyse.level) / many)  # Bonferroni
 
 
 def _slopes(job: Job) -> list[Estimates]:
@@ -99,15 +189,54 @@ def _slopes(job: Job) -> list[Estimates]:
     ]
     thresholds = {model.name: float(model.threshold) for model in models}
     frame = Ratings.read(job.path(RATINGS)).frame
-    own = Ratings(frame[frame["rater"].isin(thresholds)])
-    made = Faces.read(job.path(SWEEP) / "faces.parquet")
-    return [each(own, made, threshold=thresholds, level=job.plan.analyse.level) for each in (slopes, slope_tests)]
-
-
-def _noted(job: Job, what: str, estimate: Callable[[], Estimates]) -> list[Estimates]:
-    """Estimate, or note why this cannot be estimated here; the rest of the analysis stands."""
-    try:
-        return [estimate()]
-    except LikewiseError as error:
-        job.notes.append(f"No {what}: {error}")
+    own = _ever_there(job, frame[frame["rater"].isin(thresholds)], thresholds)
+    made = certified_faces(job, Faces.read(job.path(SWEEP) / "faces.parquet"))
+    if made.frame["parent"].nunique() < 2:
+        job.notes.append("No slopes: fewer than two faces have edits that may be used.")
         return []
+    about: dict[str, Any] = {"threshold": thresholds, "level": job.plan.analyse.level}
+    real = _of(own, made)
+    return [each(real, made, **about) for each in (slopes, slope_tests)] + _placebos(job, own, made, about)
+
+
+def certified_faces(job: Job, made: Faces) -> Faces:
+    """Return the counterfactuals whose edits are certified; all of them, and a note, when nobody judged."""
+    if job.plan.certificate is None:
+        job.notes.append(
+            "Nobody judged the edits: whether the attribute moved, and nothing else, is not known. Name judges in "
+            "[certificate]."
+        )
+        return made
+    return certified(Ratings.read(job.path(CERTIFICATES)), made)
+
+
+def _ever_there(job: Job, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
+    """Leave out labels that no picture of the sweep ever carries, and count them."""
+    there = frame["value"] >= frame["rater"].map(thresholds)
+    ever = there.groupby([frame["rater"], frame["question"]]).transform("any")
+    never = frame.loc[~ever, ["rater", "question"]].drop_duplicates().groupby("rater").size()
+    job.notes += [
+        f"{rater}: {count:,} labels that no picture ever carries have no slope." for rater, count in never.items()
+    ]
+    return frame[ever]
+
+
+def _of(frame: pd.DataFrame, faces: Faces) -> Ratings:
+    return Ratings(frame[frame["unit"].isin(set(faces.images))])
+
+
+def _placebos(job: Job, frame: pd.DataFrame, made: Faces, about: dict[str, Any]) -> list[Estimates]:
+    """Estimate what the placebo arms do to every label: a slope for the random direction, shifts for the others."""
+    arms = placebo_of(job.folder)
+    if arms is None:
+        job.notes.append("The sweep has no placebo arms: what editing does without turning anything is not known.")
+        return []
+    kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"]))]
+    aside = Faces(kept[kept["source"] == RANDOM])
+    moved, real = _of(frame, aside), _of(frame, made)
+    own = slopes(moved, aside, sample="random direction", **about).frame
+    return [
+        Estimates(own[own["stat"].isin(["slope", "rate_slope"])]),
+        beyond_placebo(real, made, moved, aside, arm="random direction", **about),
+        *noted(job, "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Faces(kept)), Faces(kept), **about)),
+    ]

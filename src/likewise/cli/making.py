@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from likewise.cli.asking import bills, rater_options, services_of, sweep_album
+from likewise.cli.answered import answered, given_trials
+from likewise.cli.asking import (
+    Looked,
+    bills,
+    rated_album,
+    rater_options,
+    recognises,
+    services_of,
+    sweep_album,
+)
+from likewise.cli.encoding import encoded
 from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
@@ -18,25 +28,29 @@ from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
-from likewise.errors import ImageError, TableError
-from likewise.images import Album
-from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
+from likewise.errors import ImageError, TableError, VectorError
+from likewise.images import Album, find
+from likewise.make.keys import known_keys
 from likewise.make.project import Projection, solver
-from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, side_by_side
+from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
 from likewise.make.read import read_images
 from likewise.plugins import Pictures, create
-from likewise.report.page import write_report
 from likewise.services.purse import Purse
 from likewise.services.reading import Reading, in_rows
 from likewise.services.service import Service
 from likewise.store import Folder
-from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
+from likewise.tables import Faces, Pairs, Ratings, Vectors
 from likewise.tables.vectors import write_stream
 
 FACES, DESCRIBED = "faces.parquet", "described.parquet"
 LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", "balance.parquet"
+VARIANTS, TURNED = "variants", "trials.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
+WITHOUT_IMAGES = (
+    "No images were given. What looks at pictures is skipped: none was opened or checked, nobody was projected, no "
+    "counterfactual was made and no model was asked. All answers come from files and are taken as they are."
+)
 
 
 @dataclass
@@ -54,6 +68,8 @@ class Job:
     licences: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
+    raters: list[dict[str, str]] = field(default_factory=list)
+    """Who was asked, by which threshold: for the report."""
 
     def path(self, artefact: str) -> Path:
         """Say where an artefact lies."""
@@ -86,37 +102,78 @@ class Job:
         self.licences[occupant.name] = occupant.licence
         return occupant
 
+    def audited(self, slot: str, occupant: Any) -> Any:
+        """Note a rater under audit: what it is, and where its threshold comes from."""
+        told = {
+            "name": occupant.name,
+            "slot": slot,
+            "threshold": f"{occupant.threshold:g}",
+            "licence": occupant.licence,
+        }
+        card = getattr(occupant, "card", None)
+        told |= {"family": str(getattr(occupant, "family", "")), "set_on": str(getattr(card, "set_on", ""))}
+        if told not in self.raters:
+            self.raters.append(told)
+        return self.used(occupant)
+
 
 def read(job: Job) -> None:
     """Find, open and fingerprint the images of the table."""
     given = job.plan.faces
-    table = Faces.read(job.folder.root / given.table, image=given.image, identity=given.identity, rename=given.rename)
+    table = given.source(job.folder.root).faces()
     table.warn_of_wording()
-    job.plan.contrast.side(table)
+    side = job.plan.contrast.side(table)
+    if not given.images:
+        job.notes.append(WITHOUT_IMAGES)
+        job.summary = _counted(table, side)
+        table.write(job.path(FACES))
+        return
+    if given.missing_images == "drop":
+        table = _those_there(job, table)
     with job.voice.task("read", len(table)) as progress:
         found, bad = read_images(table, job.folder.root / given.images, bad_images=given.bad_images, progress=progress)
     side = job.plan.contrast.side(found)
     if bad:
         lost = table.subset(bad).attribute(job.plan.contrast.column).value_counts().to_dict()
         job.notes.append(f"{len(bad)} images do not decode and are left out: {lost}")
-    job.summary = {
-        "images": len(found),
-        "focal": int((side == 1).sum()),
-        "reference": int((side == -1).sum()),
-    }
+    job.summary = _counted(found, side)
     found.write(job.path(FACES))
 
 
+def _those_there(job: Job, table: Faces) -> Faces:
+    """Leave out rows whose image is not in the folder, and count them by group."""
+    root = job.folder.root / job.plan.faces.images
+    there = [key for key in table.images if find(root, key) is not None]
+    if len(there) < len(table):
+        lost = table.frame.loc[~table.frame["image"].isin(there), job.plan.contrast.column].value_counts().to_dict()
+        job.notes.append(f"{len(table) - len(there)} rows of the table have no image and are left out: {lost}")
+    return table.subset(there)
+
+
+def _counted(faces: Faces, side: pd.Series) -> dict[str, Any]:
+    return {"images": len(faces), "focal": int((side == 1).sum()), "reference": int((side == -1).sum())}
+
+
 def project(job: Job) -> None:
-    """Project the images into the generator's latent space, or take the plan's own vectors."""
-    if not job.plan.vectors:
+    """Project the images into the generator's latent space, or encode them, or take the plan's own vectors."""
+    if not job.plan.vectors and job.plan.encode is None:
         _project_images(job)
         return
-    vectors = Vectors.read(job.folder.root / job.plan.vectors)
+    vectors = encoded(job) if job.plan.encode else _own_vectors(job)
     with job.folder.swapped(LATENTS) as fresh:
         write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
     job.summary = {"images": len(vectors), "source": vectors.source}
     job.notes += given_family(vectors.source, job.plan)
+
+
+def _own_vectors(job: Job) -> Vectors:
+    """Read the plan's own vectors under the table's keys; those of other images are left out."""
+    given = Vectors.read(job.folder.root / job.plan.vectors)
+    keys = known_keys(pd.Series(given.images, dtype="str"), job.faces(), "vectors", strict=False)
+    there = keys.notna().to_numpy()
+    if not there.any():
+        raise VectorError("vectors are of images of the table", got="none of them")
+    return given if (keys == given.images).all() else Vectors(keys[there], given.values[there], source=given.source)
 
 
 def _project_images(job: Job) -> None:
@@ -160,51 +217,52 @@ def balancing(job: Job) -> None:
 def making_trials(job: Job) -> None:
     """Choose which two images of a person the raters are asked about."""
     plan, each = job.plan, job.plan.trials.impostors
-    asked = any(rater.slot == "recogniser" for rater in plan.rater) and each > 0
+    asked = recognises(plan) and each > 0
     strangers: dict[str, Any] = {"impostors": each, "contrast": plan.contrast, "groups": "any"} if asked else {}
-    made = trials(job.faces(), seed=plan.seed, **strangers)
+    made = given_trials(job) or trials(job.faces(), seed=plan.seed, **strangers)
     genuine = len(made.genuine())
     job.summary = {"genuine trials": genuine, "impostor trials": len(made) - genuine}
     made.write(job.path(TRIALS))
 
 
-def sweeping(job: Job) -> None:
-    """Turn the attribute of some faces and leave everything else."""
-    (faces, album), spec = framed(job), job.plan.counterfactual
-    assert spec is not None  # the stage is only planned with the section
-    job.used(create("editor", spec.editor, spec.options))
-    images = chosen(faces, spec, seed=job.plan.seed)
-    made = sweep_faces(faces, images, spec)
-    pictures = job.folder.work(f"{job.key}-pictures")
-    for _ in job.chunks("counterfactual", Sweep(spec, album, pictures), images):
-        pass
-    with job.folder.swapped(SWEEP) as fresh:
-        made.write(fresh / "faces.parquet")
-        (fresh / "images").mkdir()
-        for name in map(file_of, made.images):  # a copy: a run killed here finds its pictures again
-            shutil.copyfile(pictures / name, fresh / "images" / name)
-    job.summary = {"faces": len(images), "levels": list(spec.levels)}
-
-
 def rating(job: Job) -> None:
     """Have every rater of the plan look at what it is asked about."""
     services = services_of(job.folder, job.plan, job.purse)
-    job.purse.settle(bills(job.folder, job.plan, services))
+    job.purse.settle(bills(job.folder, job.plan, services, _labelled(job) if services else None))
     parts = [
-        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater, services.get(number))
+        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_labels(job, rater, services.get(number))
         for number, rater in enumerate(job.plan.rater)
     ]
-    ratings = Ratings.together(parts)
+    if any(entry.recognises for entry in job.plan.answered):
+        _asked(job)
+    ratings = Ratings.together([*parts, *answered(job, job.path(TRIALS))])
     job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
+    job.summary["raters"] = list(job.raters)
     ratings.write(job.path(RATINGS))
 
 
 def _rate_trials(job: Job, rater: Rater) -> Ratings:
     asked = _asked(job)
-    recogniser = job.used(create("recogniser", rater.name, rater.options))
+    recogniser = job.audited("recogniser", create("recogniser", rater.name, rater.options))
     work = Embedding(rater.name, rater.options, job.album(job.faces()))
     parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
-    return rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+    answers = rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+    turned = _turned(job)
+    if turned is None:
+        return answers
+    asked, album = turned
+    work = Embedding(rater.name, rater.options, album)
+    parts = [result["e"] for result in job.chunks(f"{recogniser.name}, edited", work, asked.images)]
+    return Ratings.together([answers, rate_trials(asked, np.concatenate(parts), asked.images, recogniser)])
+
+
+def _turned(job: Job) -> tuple[Pairs, Album] | None:
+    """Return the trials of edited pictures, where the plan has a sweep and somebody has two pictures in it."""
+    path = job.path(SWEEP) / TURNED
+    if job.plan.counterfactual is None or not path.is_file():
+        return None
+    asked = Pairs.read(path)
+    return (asked, sweep_album(job.folder)[1]) if len(asked) else None
 
 
 def _asked(job: Job) -> Pairs:
@@ -215,14 +273,23 @@ def _asked(job: Job) -> Pairs:
     return asked
 
 
-def _rate_sweep(job: Job, rater: Rater, service: Service | None) -> Ratings:
-    made, album = sweep_album(job.folder)
+def _labelled(job: Job) -> Looked:
+    """Return what classifiers look at: the counterfactuals where the plan makes them, else the images as they are."""
+    if job.plan.counterfactual is not None:
+        return rated_album(job.folder)
+    faces = job.faces()
+    return faces.images, job.album(faces)
+
+
+def _rate_labels(job: Job, rater: Rater, service: Service | None) -> Ratings:
+    images, album = _labelled(job)
     if service is not None:
-        return _rate_by_service(job, service, made.images, album)
-    classifier = job.used(create("classifier", rater.name, rater_options(job.folder, rater)))
+        return _rate_by_service(job, service, images, album)
+    classifier = job.audited("classifier", create("classifier", rater.name, rater_options(job.folder, rater)))
     work = Scoring(rater.name, rater_options(job.folder, rater), album)
-    labels, scores = side_by_side(list(job.chunks(classifier.name, work, made.images)), classifier.name)
-    return rate_images(made.images, labels, scores, classifier)
+    labels, scores = side_by_side(list(job.chunks(classifier.name, work, images)), classifier.name)
+    job.notes += said_nothing(classifier.name, labels, scores, classifier.threshold)
+    return rate_images(images, labels, scores, classifier)
 
 
 def _rate_by_service(job: Job, service: Service, images: list[str], album: Album) -> Ratings:
@@ -231,7 +298,8 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
     heard: list[Reading | None] = []
 
     def ask(keys: list[str]) -> Result:
-        heard.extend(service.look(album(keys)))
+        for _, pictures in album.stacks(keys):
+            heard.extend(service.look(pictures))
         return {}
 
     with job.voice.task(service.name, len(images)) as progress:
@@ -239,40 +307,32 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
             pass
     job.notes += service.remarks()
     labels, scores = side_by_side([columns(in_rows(heard), len(images))], service.name)
-    return rate_images(images, labels, scores, job.used(service))
+    job.notes += said_nothing(service.name, labels, scores, service.threshold)
+    return rate_images(images, labels, scores, job.audited("classifier", service))
 
 
 def asking(job: Job) -> None:
-    """Collect what people answered about the trials."""
+    """Collect what people answered about the trials, or about single images."""
     given = job.plan.ask
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    asked, album = _asked(job).genuine(), job.album(job.faces())
+    asked = Pairs.read(job.path(TRIALS)).genuine()
+    faces, album = job.faces(), job.album(job.faces()) if job.plan.faces.images else None
     with job.voice.task("ask", 2 * len(asked)) as progress:
 
         def look(images: list[str]) -> Pictures:
             progress.advance(len(images))
+            if album is None:
+                raise ImageError(f"the crowd {given.crowd!r} looks at pictures", got="no images in [faces]")
             return album(images)
 
         answers = crowd.answers(asked, look, job.plan.seed)
+    answers.check_units([*asked.frame["pair"], *faces.images])
+    if not len(answers):
+        raise TableError("people answered something", got="no answers", fix="Check the identity column, or the file.")
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
-
-
-def reporting(job: Job) -> None:
-    """Draw the report."""
-    sidecars = {name: job.folder.sidecar(name) for name in job.planned if name != REPORT}
-    write_report(
-        job.path(REPORT),
-        title=job.plan.report.title,
-        contrast=job.plan.contrast,
-        pairs=Pairs.read(job.path(PAIRS)),
-        balance=Estimates.read(job.path(BALANCE)),
-        estimates=Estimates.read(job.path(ESTIMATES)),
-        made={name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
-    )
-    job.summary = {"bytes": job.path(REPORT).stat().st_size}
 
 
 def covariates_of(job: Job) -> list[str]:

@@ -11,13 +11,19 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_measures
+from likewise.cli.answered import AnsweredPlan
+from likewise.cli.encoding import EncodePlan
+from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_measures, check_variant
+from likewise.cli.whole import check_pixels, check_raters, check_space
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.align import AlignSpec
-from likewise.make.counterfactual import SweepSpec
+from likewise.make.certificate import CertificateSpec
 from likewise.make.describe_spec import DescribeSpec
+from likewise.make.fidelity import FidelitySpec
+from likewise.make.layouts import LAYOUTS, Source
 from likewise.make.project import ProjectSpec
+from likewise.make.sweep_spec import SweepSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
 
@@ -28,16 +34,36 @@ FORMAT = 1
 class FacesPlan:
     """Where the images and their table are; paths are relative to the audit folder."""
 
-    images: str
-    table: str
+    images: str = ""
+    """The folder of the images; empty where only answers about them are at hand."""
+    table: str = ""
+    layout: str = "table"
+    """How table and images are laid out: table, folders, celeba or fairface."""
     image: str = "image"
     identity: str = "identity"
     rename: dict[str, str] = field(default_factory=dict)
     bad_images: str = "error"
+    missing_images: str = "error"
+    """What to do with rows whose image is not in the folder: refuse, or drop them and count them."""
 
     def __post_init__(self) -> None:
-        if self.bad_images not in ("error", "drop"):
-            raise PlanError("bad_images is 'error' or 'drop'", got=repr(self.bad_images))
+        for name in ("bad_images", "missing_images"):
+            if getattr(self, name) not in ("error", "drop"):
+                raise PlanError(f"{name} is 'error' or 'drop'", got=repr(getattr(self, name)))
+        if self.layout not in LAYOUTS:
+            fix = nearest(self.layout, LAYOUTS)
+            raise PlanError(f"layout is one of {some(LAYOUTS)}", got=repr(self.layout), fix=fix)
+        if not self.table and self.layout != "folders":
+            raise PlanError("[faces] says table", got="no such line")
+        if self.layout == "folders" and not self.images:
+            raise PlanError("the layout 'folders' is one of images", got="no images")
+
+    def source(self, root: Path) -> Source:
+        """Return where the table is, seen from an audit folder."""
+        return Source(
+            table=root / self.table if self.table else None, images=root / self.images if self.images else None,
+            layout=self.layout, image=self.image, identity=self.identity, rename=self.rename,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +81,14 @@ class Rater:
                 got=repr(self.slot),
                 fix=nearest(self.slot, SLOTS),
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A design that might have been chosen instead of [match]: its name, and the options of a MatchSpec."""
+
+    name: str
+    match: MatchSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,21 +112,50 @@ class AskPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysePlan:
-    """The level of the intervals, and a file of known values to set beside the estimates (planted truth)."""
+    """The level of the intervals, and what else is to be estimated from columns and files that the audit has."""
 
     level: float = 0.95
     truth: str = ""
+    """A file of known values to set beside the estimates (planted truth)."""
+    made_by: str = ""
+    """The column that tells generated faces from real ones ..."""
+    generated: str = ""
+    """... and its level that means generated."""
+    features: str = ""
+    """A file of vectors of features: distances of generated from real images by group (FID, KID)."""
+    logits: str = ""
+    """A file of vectors of class scores: the Inception Score by group."""
+    measured: tuple[str, ...] = ()
+    """Columns with a measured skin tone, to be compared with people's answers in steps."""
+    term: str = ""
+    """The column of terms (occupations, say) under which the share of the focal group is estimated ..."""
+    reference: str = ""
+    """... against the shares in this table, with the columns ``term`` and ``share``."""
+    labels: tuple[str, ...] = ()
+    """Which labels of classifiers are compared between the groups; the commonest, unless named."""
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
             raise PlanError("level lies between 0 and 1", got=str(self.level))
+        if bool(self.made_by) != bool(self.generated):
+            raise PlanError("made_by and generated go together in [analyse]", got="one of them", fix="Write both.")
+        if (self.features or self.logits) and not self.made_by:
+            raise PlanError("features and logits in [analyse] need made_by and generated", got="neither")
+        if self.reference and not self.term:
+            raise PlanError("reference in [analyse] has an effect only with term", got="no term")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it names."""
+        return self.truth, self.features, self.logits, self.reference
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPlan:
-    """What the report is called."""
+    """What the report is called, and whether it shows pictures of the people (never, unless asked)."""
 
     title: str = "Audit"
+    show_images: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,16 +169,21 @@ class Plan:
     covariates: tuple[str, ...] = ()
     vectors: str = ""
     """A file of vectors to use instead of projecting."""
+    encode: EncodePlan | None = None
     describe: DescribeSpec | None = None
     align: AlignSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
+    fidelity: FidelitySpec | None = None
     match: MatchSpec = field(default_factory=MatchSpec)
+    variant: tuple[Variant, ...] = ()
     within: tuple[WithinPlan, ...] = ()
     difficulty: DifficultyPlan | None = None
     given: GivenPlan | None = None
     trials: TrialsPlan = field(default_factory=TrialsPlan)
     rater: tuple[Rater, ...] = ()
+    answered: tuple[AnsweredPlan, ...] = ()
     counterfactual: SweepSpec | None = None
+    certificate: CertificateSpec | None = None
     ask: AskPlan | None = None
     analyse: AnalysePlan = field(default_factory=AnalysePlan)
     report: ReportPlan = field(default_factory=ReportPlan)
@@ -125,20 +193,24 @@ class Plan:
         if self.format != FORMAT:
             raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")
         check_measures(self.match, self.difficulty, self.given)
-        if self.align is not None and self.vectors:
-            raise PlanError(
-                "[align] has an effect only where images are projected", got="vectors", fix="Leave one out."
-            )
-        if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
-            raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
+        for variant in self.variant:
+            check_variant(variant.name, variant.match, self.difficulty, self.given)
+        if len({variant.name for variant in self.variant}) < len(self.variant):
+            raise PlanError("every [[variant]] has a name of its own", got="one name twice")
+        if self.counterfactual is None and self.certificate is not None:
+            raise PlanError("[certificate] judges a sweep", got="no [counterfactual]", fix="Add that section.")
+        check_space(self)
+        check_pixels(self)
+        check_raters(self)
 
 
 _SECTIONS: dict[str, type] = {
     "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
-    "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan, "counterfactual": SweepSpec, "ask": AskPlan,
-    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "encode": EncodePlan, "fidelity": FidelitySpec, "difficulty": DifficultyPlan, "given": GivenPlan,
+    "trials": TrialsPlan, "counterfactual": SweepSpec, "certificate": CertificateSpec,
+    "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
-_LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
+_LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan, "answered": AnsweredPlan}
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
 _SPELT = {"lambda": "lambda_"}  # a word that Python keeps for itself
 
@@ -155,8 +227,11 @@ def read_plan(path: Path) -> Plan:
 
 def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
     """Make a plan from plain values; ``text`` is only for naming lines."""
-    known = [*_PLAIN, *_SECTIONS, "match", *_LISTS]
+    known = [*_PLAIN, *_SECTIONS, "match", "variant", *_LISTS]
     _refuse_unknown(plain, known, "", text)
+    if "project" in plain and ("encode" in plain or "vectors" in plain):
+        other = "[encode]" if "encode" in plain else "vectors"
+        raise PlanError("[project] or another space, not both", got=f"[project] and {other}", fix="Leave one out.")
     parts: dict[str, Any] = {key: _typed(plain[key], hint, key) for key, hint in _PLAIN.items() if key in plain}
     for key in ("faces", "contrast"):
         if key not in plain:
@@ -165,13 +240,26 @@ def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
         if key in plain:
             parts[key] = _section(kind, plain[key], key, text)
     if "match" in plain:
-        _refuse_unknown(plain["match"], [entry.name for entry in fields(MatchSpec)], "match", text)
-        parts["match"] = _made(MatchSpec, dict(plain["match"]), "match")
+        parts["match"] = _match(plain["match"], "match", text)
+    if "variant" in plain:
+        parts["variant"] = tuple(_variant(entry, text) for entry in plain["variant"])
     for key, kind in _LISTS.items():
         if key in plain:
             parts[key] = tuple(_section(kind, entry, key, text) for entry in plain[key])
     plan: Plan = _made(Plan, parts, "")
     return plan
+
+
+def _match(plain: Mapping[str, Any], where: str, text: str) -> MatchSpec:
+    _refuse_unknown(plain, [entry.name for entry in fields(MatchSpec)], where, text)
+    spec: MatchSpec = _made(MatchSpec, dict(plain), where)
+    return spec
+
+
+def _variant(plain: object, text: str) -> Variant:
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("name"), str) or not plain["name"]:
+        raise PlanError("a [[variant]] has a name", got=repr(plain))
+    return Variant(name=plain["name"], match=_match({k: v for k, v in plain.items() if k != "name"}, "variant", text))
 
 
 def _section(kind: type, plain: object, where: str, text: str) -> Any:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from likewise.cli import analysing, designing, framing, making
+from likewise.cli import analysing, designing, framing, making, sweeping
+from likewise.cli.asking import recognises
 from likewise.cli.describing import describing
+from likewise.cli.exporting import EXPORT, exporting
+from likewise.cli.fidelity import FIDELITY, judging
 from likewise.cli.framing import ALIGNED
 from likewise.cli.making import (
     ANSWERS,
@@ -22,10 +25,13 @@ from likewise.cli.making import (
     REPORT,
     SWEEP,
     TRIALS,
+    VARIANTS,
     Job,
 )  # fmt: skip
 from likewise.cli.measures import declared
 from likewise.cli.plan import Plan
+from likewise.cli.reporting import reporting
+from likewise.cli.sweeping import CERTIFICATES
 from likewise.images import digest
 from likewise.make.read import listing_digest
 from likewise.store import Folder
@@ -56,14 +62,35 @@ def _files(folder: Folder, *paths: str) -> dict[str, str]:
     return {path: digest(folder.root / path) if (folder.root / path).is_file() else "missing" for path in paths if path}
 
 
+def _tables(folder: Folder, plan: Plan) -> dict[str, str]:
+    """Fingerprint the table, or the files of a layout that has several."""
+    given = folder.root / plan.faces.table
+    if not plan.faces.table or not given.is_dir():
+        return _files(folder, plan.faces.table)
+    return {"table": listing_digest(given)}
+
+
+def _space(plan: Plan) -> dict[str, Any]:
+    if plan.encode is not None:
+        return {"encode": asdict(plan.encode), **_raters(plan)}
+    return {"vectors": plan.vectors, **_raters(plan)} if plan.vectors else asdict(plan.project)
+
+
 def _raters(plan: Plan) -> dict[str, Any]:
-    return {"rater": [asdict(rater) for rater in plan.rater]}
+    plain: dict[str, Any] = {"rater": [asdict(rater) for rater in plan.rater]}
+    if plan.answered:  # nothing for a plan without, whose ratings then stay fresh
+        plain["answered"] = [asdict(entry) for entry in plan.answered]
+    return plain
 
 
 def _weights(*given: dict[str, Any]) -> dict[str, str]:
     """Fingerprint the weights that options name: a name can stand for another file tomorrow."""
     named = [options["weights"] for options in given if isinstance(options.get("weights"), str)]
     return {f"weights {name}": content_of(name) for name in named}
+
+
+def _editing(plan: Plan) -> dict[str, Any]:
+    return plan.counterfactual.options if plan.counterfactual else {}
 
 
 def _vary(plan: Plan) -> dict[str, Any]:
@@ -92,7 +119,8 @@ READ = Stage(
     options=lambda plan: {"faces": asdict(plan.faces), "contrast": asdict(plan.contrast)},
     make=making.read,
     outside=lambda folder, plan: (
-        _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)}
+        _tables(folder, plan)
+        | ({"images": listing_digest(folder.root / plan.faces.images)} if plan.faces.images else {})
     ),
 )
 ALIGN = Stage(
@@ -113,9 +141,22 @@ PROJECT = Stage(
     name="project",
     artefact=LATENTS,
     needs=(FACES,),
-    options=lambda plan: {"vectors": plan.vectors, **_raters(plan)} if plan.vectors else asdict(plan.project),
+    options=_space,
     make=making.project,
-    outside=lambda folder, plan: _files(folder, plan.vectors),
+    outside=lambda folder, plan: _files(folder, plan.vectors) | _weights(plan.encode.options if plan.encode else {}),
+)
+FIDELITY_STAGE = Stage(
+    name="fidelity",
+    artefact=FIDELITY,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "fidelity": asdict(plan.fidelity) if plan.fidelity else {},
+        "generator": [plan.project.generator, plan.project.options, plan.project.perceptual],
+        "contrast": asdict(plan.contrast),
+        "level": plan.analyse.level,
+    },
+    make=judging,
+    seeded=True,
 )
 EMBED = Stage(
     name="embed",
@@ -135,6 +176,18 @@ MATCH = Stage(
     make=designing.matching,
     outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
 )
+VARY = Stage(
+    name="variants",
+    artefact=VARIANTS,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "variants": [[variant.name, variant.match.to_dict()] for variant in plan.variant],
+        "contrast": asdict(plan.contrast),
+        **_measures(plan),
+    },
+    make=designing.varying,
+    outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
+)
 BALANCE_STAGE = Stage(
     name="balance", artefact=BALANCE, needs=(FACES, PAIRS), options=_vary, make=making.balancing, counted=False
 )
@@ -145,8 +198,10 @@ TRIALS_STAGE = Stage(
     options=lambda plan: {
         **asdict(plan.trials),
         "contrast": asdict(plan.contrast),
-        "recognisers": any(rater.slot == "recogniser" for rater in plan.rater),
+        "recognisers": recognises(plan),
+        **({"answered": [asdict(entry) for entry in plan.answered if entry.scores]} if _score_files(plan) else {}),
     },
+    outside=lambda folder, plan: _files(folder, *_score_files(plan)),
     make=making.making_trials,
     version=2,
     counted=False,
@@ -156,10 +211,22 @@ COUNTERFACTUAL = Stage(
     name="counterfactual",
     artefact=SWEEP,
     needs=(FACES,),
-    options=lambda plan: asdict(plan.counterfactual) if plan.counterfactual else {},
-    make=making.sweeping,
-    outside=lambda folder, plan: _weights(plan.counterfactual.options) if plan.counterfactual else {},
+    options=lambda plan: (
+        (asdict(plan.counterfactual) if plan.counterfactual else {})
+        | {"contrast": asdict(plan.contrast), "align": asdict(plan.align) if plan.align else {}}
+    ),
+    make=sweeping.sweeping,
+    outside=lambda folder, plan: _weights(_editing(plan)) | _files(folder, str(_editing(plan).get("directions", ""))),
     seeded=True,
+    version=2,
+)
+CERTIFY = Stage(
+    name="certify",
+    artefact=CERTIFICATES,
+    needs=(FACES, SWEEP),
+    options=lambda plan: asdict(plan.certificate) if plan.certificate else {},
+    make=sweeping.certifying,
+    outside=lambda folder, plan: _weights(*(plan.certificate.options.values() if plan.certificate else ())),
 )
 RATE = Stage(
     name="rate",
@@ -170,6 +237,7 @@ RATE = Stage(
     outside=lambda folder, plan: (
         _weights(*(rater.options for rater in plan.rater))
         | _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater))
+        | _files(folder, *(entry.path for entry in plan.answered))
     ),
 )
 ASK = Stage(
@@ -187,16 +255,25 @@ ANALYSE = Stage(
     needs=(FACES, PAIRS, TRIALS),
     options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
     make=analysing.analysing,
-    version=3,
-    outside=lambda folder, plan: _files(folder, plan.analyse.truth),
+    version=4,
+    outside=lambda folder, plan: _files(folder, *plan.analyse.files),
     counted=False,
+    seeded=True,
 )
 REPORT_STAGE = Stage(
     name="report",
     artefact=REPORT,
     needs=(PAIRS, BALANCE, ESTIMATES),
     options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
-    make=making.reporting,
+    make=reporting,
+    counted=False,
+)
+EXPORT_STAGE = Stage(
+    name="export",
+    artefact=EXPORT,
+    needs=(PAIRS, BALANCE, ESTIMATES),
+    options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
+    make=exporting,
     counted=False,
 )
 ALL = (
@@ -204,14 +281,18 @@ ALL = (
     DESCRIBE,
     ALIGN,
     PROJECT,
+    FIDELITY_STAGE,
     EMBED,
     MATCH,
+    VARY,
     BALANCE_STAGE,
     TRIALS_STAGE,
     COUNTERFACTUAL,
+    CERTIFY,
     RATE,
     ASK,
     ANALYSE,
+    EXPORT_STAGE,
     REPORT_STAGE,
 )
 
@@ -222,25 +303,48 @@ def stages(plan: Plan) -> list[Stage]:
     absent = {
         DESCRIBED: plan.describe is None,
         ALIGNED: plan.align is None,
+        FIDELITY: plan.fidelity is None,
         EMBEDDINGS: not looks,
+        VARIANTS: not plan.variant,
         SWEEP: plan.counterfactual is None,
-        RATINGS: not plan.rater,
+        CERTIFICATES: plan.certificate is None,
+        LATENTS: not spaced(plan),
+        RATINGS: not (plan.rater or plan.answered),
         ANSWERS: plan.ask is None,
     }
+    recognisers = any(rater.slot == "recogniser" for rater in plan.rater)
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
     in_frame = [] if absent[ALIGNED] else [ALIGNED]
     extra = {
         PROJECT.name: in_frame,
-        COUNTERFACTUAL.name: in_frame,
-        MATCH.name: [EMBEDDINGS] if looks else [],
-        RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
-        ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
+        FIDELITY_STAGE.name: in_frame,
+        COUNTERFACTUAL.name: [
+            *([TRIALS] if recognisers else []),
+            *in_frame,
+            *([LATENTS] if _editing(plan).get("latents") == LATENTS else []),
+        ],
+        CERTIFY.name: in_frame,
+        MATCH.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        VARY.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        RATE.name: [] if absent[SWEEP] else [SWEEP],
+        ANALYSE.name: [name for name in (VARIANTS, SWEEP, CERTIFICATES, RATINGS, ANSWERS) if not absent[name]],
+        REPORT_STAGE.name: [name for name in (FIDELITY, SWEEP) if not absent[name]],
     }
     return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
 
 
+def spaced(plan: Plan) -> bool:
+    """Say whether the plan has images lie somewhere; given distances or scores alone need no space."""
+    return bool(plan.faces.images or plan.vectors or plan.encode)
+
+
+def _score_files(plan: Plan) -> list[str]:
+    return [entry.scores for entry in plan.answered if entry.scores]
+
+
 def _needs(stage: Stage, plan: Plan) -> tuple[str, ...]:
     """Say what a stage needs: the described faces, where the plan has them described."""
+    needs = tuple(need for need in stage.needs if need != LATENTS or spaced(plan))
     if plan.describe is None or stage is DESCRIBE:
-        return stage.needs
-    return tuple(DESCRIBED if need == FACES else need for need in stage.needs)
+        return needs
+    return tuple(DESCRIBED if need == FACES else need for need in needs)
