@@ -2,8 +2,8 @@
 
 Faces of the world go together with their attribute: women there smile more and wear glasses less. Directions are fitted
 on such faces, and a tagger with known dependences looks at sweeps of other faces. Two of its labels depend on the
-attribute; two depend on what goes along with it alone, so that their true slopes are zero. The sweep is made twice, with
-and without holding the co-attributes, in many worlds; what is counted is how often the interval holds the truth.
+attribute; two depend on what goes along with it alone, so that their true slopes are zero. The sweep is made twice,
+with and without holding the co-attributes, in many worlds; what is counted is how often the interval holds the truth.
 """
 
 from __future__ import annotations
