@@ -3,8 +3,8 @@
 The plain loop is what one would write first: for every image and every level, open the picture, find the face, cut it
 out, find its skin, edit it, put it back, save it. The sweep does the same to the same bytes, but looks at each face
 once, draws its levels together, and has two processes. Both have their networks loaded before the clock starts, but for
-the processes of the sweep, whose start is counted. Both are timed in the same run, in turns. ``--cpu`` counts the CPU time
-of one process instead: what is left when nothing is gained by a second core, and what a busy machine does not change.
+the processes of the sweep, whose start is counted. Both are timed in the same run, in turns. ``--cpu`` counts the CPU
+time of one process instead: what is left without a second core, and what a busy machine does not change.
 
 The pictures are one public-domain portrait, turned and framed in many ways. The fader network is untrained: what it
 draws does not change what it costs.
@@ -32,7 +32,6 @@ from likewise.make.placed import Placed, Placer
 from likewise.make.sweep_spec import SweepSpec, editor_of, even_levels
 from likewise.models.fader import Fader, FaderShape, save_fader
 from likewise.models.finders import finder
-
 
 Clock = Callable[[], float]
 
