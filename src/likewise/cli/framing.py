@@ -20,7 +20,7 @@ ALIGNED = "aligned"
 def aligning(job: Any) -> None:
     """Bring every face into the generator's frame."""
     faces, plan = job.faces(), job.plan
-    generator = job.used(create("generator", plan.project.generator))
+    generator = job.used(create("generator", plan.project.generator, plan.project.options))
     spec = settled(plan.align, generator)
     pictures = job.folder.work(f"{job.key}-aligned")
     pictures.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tomllib
 import warnings
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 
 from likewise.cli.asking import bills, services_of
 from likewise.cli.making import RATINGS, Job
-from likewise.cli.plan import Plan, read_plan
+from likewise.cli.plan import Plan, plan_from, read_plan
 from likewise.cli.progress import Voice
 from likewise.cli.stages import Stage, stages
 from likewise.errors import LikewiseWarning, PlanError, StageError
@@ -33,11 +34,21 @@ class Outcome:
 
 
 def run(
-    root: str, *, voice: Voice, only: str | None = None, dry_run: bool = False, purse: Purse | None = None
+    root: str,
+    *,
+    voice: Voice,
+    only: str | None = None,
+    dry_run: bool = False,
+    purse: Purse | None = None,
+    text: str = "",
 ) -> list[Outcome]:
-    """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse."""
-    folder = Folder(root)
-    plan = read_plan(folder.path(PLAN))
+    """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse.
+
+    A dry run can be of a plan that is not written yet: its ``text``.
+    """
+    unwritten = dry_run and bool(text)
+    folder = Folder(root, new=unwritten)
+    plan = plan_from(tomllib.loads(text), text) if unwritten else read_plan(folder.path(PLAN))
     planned = stages(plan)
     if only is not None and only not in [stage.name for stage in planned]:
         raise PlanError(

@@ -56,8 +56,6 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("mean", "mean", None, "mean"),
         Stat("gap", "gap (focal - reference)", 0.0, "difference", "none"),
         Stat("adjusted_gap", "gap (focal - reference), adjusted for what is left", 0.0, "difference", "none"),
-    ),
-    "likewise.analyse.gaps:explained": (
         Stat("share_gone", "share of the crude gap that goes away with matching", 0.0, "index"),
     ),
     "likewise.analyse.legs:agreement_of_legs": (

@@ -133,6 +133,8 @@ class WorldCrowd:
 
     def answers(self, trials: Pairs, look: Look, seed: int) -> Ratings:
         """Answer 1 (same) or 0 with known chances, linear in what the two pictures show."""
+        if not len(trials):
+            return Ratings.together([])
         rng = np.random.default_rng(seed)
         frame = trials.frame.sort_values("pair", ignore_index=True)
         chance = self._chance((_seen(look, frame["a"]) + _seen(look, frame["b"])) / 2)
