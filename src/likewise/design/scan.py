@@ -7,19 +7,18 @@ number of blocks and threads, and where they are done, is a matter of speed alon
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from likewise.design.metric import Metric, Numbers
 from likewise.design.points import Floats, Index, blocks
 from likewise.design.rules import Mask, Rule, by_row
+from likewise.design.shadow import shadowed
 from likewise.design.spread import LARGE, ListBlock, RuleBlock, spread
+from likewise.design.threads import threaded
 from likewise.engine import Engine, Progress, Result, Silent
 
 LIST = 48  # partners remembered a row at first; a matter of speed alone
@@ -85,6 +84,11 @@ class Scan:
         return np.arange(self.metric.shape[1], dtype=np.intp)
 
     @property
+    def asks_cheaply(self) -> bool:
+        """Whether a row that is asked again costs no product."""
+        return self._table is not None
+
+    @property
     def _away(self) -> bool:
         """Whether blocks are worth sending to the engine."""
         work = self.metric.shape[0] * self.metric.shape[1] * self.metric.row_bytes / 4
@@ -96,6 +100,7 @@ class Scan:
         few = self.few_lists(progress)
         if few is not None:
             return few
+        self.metric = shadowed(self.metric, self.farthest, memory=self.memory, threads=self.threads)
         most = -(-LIST // 3) if self.metric.settled else LIST  # a ready table is asked again at little cost
         return [entry for part in self._first_lists(most, progress) for entry in part]
 
@@ -288,20 +293,6 @@ def _unpacked(result: Result) -> list[Nearest]:
     return [
         Nearest(columns, values, np.zeros(len(columns), dtype=bool), float(rest)) for columns, values, rest in parts
     ]
-
-
-def threaded(work: Callable[[Index], _Done], runs: Iterable[Index], threads: int) -> Iterator[tuple[Index, _Done]]:
-    """Do the work for every run, in order, with one BLAS thread to each of our own."""
-    runs = list(runs)
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for start in range(0, len(runs), threads):  # a few at a time, so that results never pile up
-            part = runs[start : start + threads]
-            yield from zip(part, pool.map(work, part), strict=True)
-
-
-def usable_threads() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def smallest(bounds: Numbers, most: int) -> Iterator[tuple[Index, Floats, float]]:
