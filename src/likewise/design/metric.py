@@ -120,8 +120,9 @@ class Euclid:
         """Return the distances from one focal image to these reference images, each summed on its own."""
         point = self.x.at(np.array([row]))
         size = max(1, _EXACT_BYTES // (8 * self.y.width))
-        parts = [_lengths(self.y.at(columns[index]) - point) for index in blocks(len(columns), size)]
-        return np.concatenate(parts) if parts else np.empty(0)
+        if len(columns) <= size:
+            return _lengths(self.y.at(columns) - point)
+        return np.concatenate([_lengths(self.y.at(columns[index]) - point) for index in blocks(len(columns), size)])
 
     def single_x(self, rows: Index) -> Single:
         """Return focal points in float32, less the centre."""

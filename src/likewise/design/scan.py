@@ -26,6 +26,7 @@ _FEW = 0.02  # the share of admissible pairs up to which they are simply listed
 _FOLD = 32
 _SLAB = 256
 _LEAST_ROWS, _MOST_ROWS = 16, 4096
+_WIDE = 4096
 _Done = TypeVar("_Done")
 
 
@@ -283,7 +284,8 @@ class Scan:
     def rows_at_once(self) -> int:
         """Return how many rows fit: bounds (float32 or float64), a mask, and what the metric reads."""
         each = self.metric.row_bytes + 14 * self.metric.shape[1]
-        return int(np.clip(self.memory // 4 // (each * self.threads), _LEAST_ROWS, _MOST_ROWS))
+        most = _MOST_ROWS if self.metric.row_bytes >= _WIDE else _SLAB  # short products: bounds stay in the cache
+        return int(np.clip(self.memory // 4 // (each * self.threads), _LEAST_ROWS, most))
 
 
 def _unpacked(result: Result) -> list[Nearest]:

@@ -25,7 +25,7 @@ _SAMPLE, _PROBES = 128, 24  # points a side that directions are learned from, an
 _DIRECTIONS = (16, 32, 48, 64, 96, 128)
 _SEEN = 0.6  # the least share of the squared lengths that a shadow must keep
 _PAYS = 120  # a search pays off when no more than one in so many columns has to be measured
-_RUN, _SHORT = 64, 512  # points at once, which stay in the cache, and numbers summed in float32
+_RUN, _SHORT = 256, 512  # points at once, and numbers summed in float32
 _UNIT = 2.0**-24
 _LONGEST, _LOST = (
     1e15,
@@ -189,7 +189,7 @@ def _learned(metric: Euclid) -> _Map | None:
     kept = np.cumsum(np.square(found).sum(axis=0)) / max(squares.sum(), 1e-300)
     if not kept[-1] >= _SEEN:
         return None
-    enough = [count for count in _DIRECTIONS if count < most and 1 - kept[count - 1] <= 1.1 * (1 - kept[-1])]
+    enough = [count for count in _DIRECTIONS if count < most and 1 - kept[count - 1] <= 1.25 * (1 - kept[-1])]
     return _Map(centre, np.ascontiguousarray(directions[:, : min([*enough, most])]))
 
 
