@@ -136,17 +136,25 @@ class Scan:
             self.note_distance(rows, columns, bounds)
         return [self._list(*entry, columns) for entry in smallest(bounds, most)]
 
-    def nearest_exactly(self, row: int, columns: Index, most: int) -> Index:
-        """Return the ``most`` nearest columns of a row in order of distance, then key."""
-        length = most + 8
-        while True:
-            found = self.nearest(np.array([row]), columns, length)[0]
-            distances = self.metric.exact(row, found.columns)
-            order = np.flatnonzero(distances <= self.farthest)
-            order = order[np.lexsort((found.columns[order], distances[order]))][:most]
-            if found.rest == np.inf or (len(order) == most and distances[order[-1]] < found.rest):
-                return found.columns[order]
-            length *= 2
+    def nearest_exactly(self, rows: Index, columns: Index, most: int) -> list[Index]:
+        """Return for each row the ``most`` nearest columns in order of distance, then key."""
+        runs = (rows[index] for index in blocks(len(rows), self.rows_at_once()))
+        lists = ((run, self.nearest(run, columns, most + 8)) for run in runs)
+        return [
+            self._surely_nearest(int(row), found, columns, most)
+            for run, part in lists
+            for row, found in zip(run, part, strict=True)
+        ]
+
+    def _surely_nearest(self, row: int, found: Nearest, columns: Index, most: int) -> Index:
+        """Measure a list; where it is too short to tell, ask for one twice as long."""
+        distances = self.metric.exact(row, found.columns)
+        order = np.flatnonzero(distances <= self.farthest)
+        order = order[np.lexsort((found.columns[order], distances[order]))][:most]
+        if found.rest == np.inf or (len(order) == most and distances[order[-1]] < found.rest):
+            return found.columns[order]
+        longer = self.nearest(np.array([row]), columns, 2 * max(len(found.columns), most))[0]
+        return self._surely_nearest(row, longer, columns, most)
 
     def bounds(self, rows: Index, columns: Index, dtype: type[np.floating] = np.float32) -> Numbers:
         """Return lower bounds of the distances; infinity where a rule forbids the pair."""
