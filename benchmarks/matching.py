@@ -1,4 +1,4 @@
-"""Matching against its peers: ratios in one run. ``python -m benchmarks.matching [PART ...]``, parts a to f, and n.
+"""Matching against its peers: ratios in one run. ``python -m benchmarks.matching [PART ...]``, parts a to f, n and w.
 
 Latents are synthetic (rank-40 signal and noise, 18 x 512; "noise alone" has no leading directions and is the worst
 case for us), identities and recogniser embeddings those of the real table if LIKEWISE_DATA has it, else synthetic too.
@@ -35,6 +35,7 @@ from likewise.design.metric import Euclid
 from likewise.design.points import Points
 from likewise.design.rules import Near
 from likewise.design.scoreline import Scoreline
+from likewise.design.shadow import shadowed
 
 CONTRAST = lw.Contrast("perceived_gender", focal="male", reference="female")
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
@@ -169,6 +170,23 @@ def part_n() -> None:
     without_rule("(b) noise alone, without the rule", faces, latents, bare_product(faces, latents))
 
 
+def part_w() -> None:
+    """Whether shadows pay off on a real generator's latents: w of MobileStyleGAN, the same in all 18 rows."""
+    from likewise.models.mobilestylegan import MobileStyleGAN  # noqa: PLC0415  torch is needed for this part alone
+
+    faces = faces_of(4000)
+    w = np.asarray(MobileStyleGAN().sample_w(len(faces), seed=0), dtype=np.float32)
+    latents = lw.Vectors(faces.images, np.repeat(w[:, None, :], ROWS, axis=1), source="w of MobileStyleGAN")
+    side = CONTRAST.side(faces)
+    x, y = (Points(latents.values, latents.rows(list(side.index[side == sign]))) for sign in (1, -1))
+    metric = Euclid(x, y)
+    chosen = shadowed(metric, np.inf, memory=2**30, threads=1)
+    _, _, cpu = timed(partial(lw.match, faces, latents, CONTRAST, threads=1))
+    say(
+        f"(w) {len(faces)} w of MobileStyleGAN: shadows are {'not ' if chosen is metric else ''}thrown; {cpu:.2f} s CPU"
+    )
+
+
 def without_rule(name: str, faces: lw.Faces, latents: lw.Vectors, bare: tuple[float, float]) -> None:
     """Match all pairs of latents and set it beside the bare product."""
     ours, wall, cpu = timed(partial(lw.match, faces, latents, CONTRAST))
@@ -273,6 +291,6 @@ def part_f() -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or list("abcdefn")
+    wanted = sys.argv[1:] or list("abcdefnw")
     for name in wanted:
         globals()[f"part_{name}"]()

@@ -5,8 +5,8 @@ inequality for B, |x - y|^2 >= |Ax - Ay|^2 + (|Bx| - |By|)^2, and |Bx|^2 = |x|^2
 of Ax, and |Bx| beside them, make a shadow of x, and no two points are nearer than their shadows. A comes from the
 leading directions of a sample; how good they are is a matter of speed alone.
 
-Where latents vary mostly in a few directions, as those of generators do, shadows spare nearly all of the great matrix
-product. Where they do not, shadows would cost more than they spare. A probe decides.
+Where points vary mostly in a few directions, shadows spare nearly all of the great matrix product. Where they do not,
+shadows would cost more than they spare. A probe decides.
 """
 
 from __future__ import annotations
