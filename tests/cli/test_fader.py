@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from likewise.images import decode
-from likewise.models.fader import Fader, FaderShape, save_fader
+from likewise.models.fader import Fader, FaderShape, load_fader, save_fader
 from likewise.models.fader_editor import SHIPPED
 from shell import run
 
@@ -22,6 +22,7 @@ def faces(tmp_path) -> Path:
     for number in range(16):
         Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(tmp_path / f"images/{number}.png")
     table = {"image": [str(n) for n in range(16)], "perceived_gender": ["f", "m"] * 8, "smiling": [0, 0, 1, 1] * 4}
+    table["who"] = [n // 2 for n in range(16)]
     pd.DataFrame(table).to_csv(tmp_path / "faces.csv", index=False)
     return tmp_path
 
@@ -56,6 +57,18 @@ def test_a_training_that_stopped_ends_like_one_that_did_not(faces, capsys, tmp_p
     assert (faces / "out" / "log.csv").read_text() == (faces / "parts" / "log.csv").read_text()
 
 
+def test_a_training_with_pairs_and_an_eraser(faces, capsys):
+    code, out, err = train(capsys, faces, "--pairs", "who", "--alike", 0.5, "--code", 3, "--erase")
+    assert code == 0, err
+    assert "  apart " in out
+    fader, card = load_fader(faces / "out" / "fader.safetensors")
+    assert (fader.shape.code, fader.shape.erased, card["trained"]["alike"]) == (3, True, 0.5)
+    assert fader.encoder[-1].reading.abs().max() > 0
+    again = train(capsys, faces, "--pairs", "who", "--alike", 0.5, "--code", 3)  # not erased: as it was trained
+    assert again[0] == 0
+    assert not load_fader(faces / "out" / "fader.safetensors")[0].shape.erased
+
+
 def test_a_fader_is_shown(faces, capsys):
     train(capsys, faces)
     weights = faces / "out" / "fader.safetensors"
@@ -81,6 +94,8 @@ def test_the_shipped_fader_is_shown(capsys):
     [
         (("--size", "50"), "brought to|size is one of"),
         (("--attribute", "age"), "age"),
+        (("--alike", "1"), "--alike goes with --pairs; got --alike 1 alone"),
+        (("--pairs", "image"), "every face has two pictures or more; got 16 with one"),
         (("--every", "0"), "--every is 1 or more"),
         (("--batch", "1"), "two pictures or more"),
         (("--device", "tpu"), "device is 'cpu'"),
@@ -107,7 +122,8 @@ def test_a_fader_edits_the_faces_of_an_audit(audit, capsys):
     net = Fader(FaderShape(attributes=("perceived_gender", "smiling"), size=32, width=4))
     save_fader(audit / "own.safetensors", net, {})
     text = (audit / "audit.toml").read_text()
-    options = f'editor = "fader"\noptions = {{ weights = "{audit}/own.safetensors" }}\nmost = 3'
+    weights = f'{{ weights = "{audit}/own.safetensors" }}'
+    options = f'editor = "fader"\noptions = {weights}\nmost = 3\nmask = "none"\nplacebo = false'
     (audit / "audit.toml").write_text(text.replace('editor = "world"', options))
     assert run(capsys, "read", audit, "--quiet")[0] == 0
     code, _, err = run(capsys, "counterfactual", audit, "--quiet")

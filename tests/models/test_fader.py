@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from sklearn.metrics import roc_auc_score
+from sklearn.neural_network import MLPClassifier
+from sklearn.preprocessing import StandardScaler
 
 from likewise.errors import SpecError, WeightsError
 from likewise.models.fader import Fader, FaderShape, load_fader, save_fader
 from likewise.models.fader_data import Lessons
 from likewise.models.fader_editor import DRAWN, FaderEditor
+from likewise.models.fader_erase import codes, erased
 from likewise.models.fader_training import Training, TrainSpec
 from likewise.plugins import to_pictures, to_signals
 from likewise.world.scene import SIZE, draw, see
@@ -88,6 +93,42 @@ def test_without_its_adversary_the_dial_does_nothing(lessons, unseen, tmp_path):
     assert (np.diff(gender.mean(axis=0)) < 0.3).all()
 
 
+def twins(n: int, seed: int) -> Lessons:
+    """Every face of the world twice: gender on its two sides, smiling by coins of their own, all else alike."""
+    rng = np.random.default_rng(seed)
+    factors = np.repeat(rng.normal(size=(n // 2, 10)) / 2, 2, axis=0)
+    factors[:, 0] = np.repeat(rng.choice([-1, 1], n // 2), 2) * np.tile([1, -1], n // 2)
+    factors[:, 3] = rng.choice([-1, 1], n)
+    pictures = resized(to_pictures(draw(factors)), 32)
+    return Lessons(pictures, factors[:, [0, 3]].astype(np.float32), NAMES, faces=np.arange(n) // 2)
+
+
+def read_from_code(fader: Fader, learned: Lessons, new: Lessons) -> float:
+    """AUC of a fresh network on the codes of faces that nobody learned from; the worse of the two attributes."""
+    seen, codes_ = (codes(fader, lessons).astype(np.float32) for lessons in (learned, new))
+    spread = StandardScaler().fit(seen)
+    said = [
+        MLPClassifier((64,), max_iter=60, early_stopping=True, random_state=0)
+        .fit(spread.transform(seen), learned.attributes[:, k] > 0)
+        .predict_proba(spread.transform(codes_))[:, 1]
+        for k in (0, 1)
+    ]
+    return max(roc_auc_score(new.attributes[:, k] > 0, said[k]) for k in (0, 1))
+
+
+def test_with_pairs_and_the_eraser_the_code_forgets(tmp_path):
+    """And without them it does not, though its own discriminator is fooled no less."""
+    learned, new = twins(900, 2), twins(300, 3)
+    spec = replace(SPEC, code=4, batch=16, alike=1.0, adversary=0.03, steps=300, rise=100)
+    alone = trained(replace(learned, faces=None), spec)
+    paired = erased(trained(learned, spec), learned)
+    assert read_from_code(alone, learned, new) > 0.8
+    assert read_from_code(paired, learned, new) < 0.62
+    save_fader(tmp_path / "paired.safetensors", paired, {})
+    gender = dialled(FaderEditor(weights=str(tmp_path / "paired.safetensors")), new.pictures[:60], 0)
+    assert (np.diff(gender.mean(axis=0)) > 0.3).all()
+
+
 def test_a_face_is_drawn_again_and_its_attributes_are_read(file, unseen):
     pictures, attributes = unseen
     fader, card = load_fader(file)
@@ -139,6 +180,7 @@ def test_networks_of_every_size(size, tmp_path):
         ({"attributes": ("a", "a")}, "each once"),
         ({"attributes": ("a",), "size": 50}, "size is one of"),
         ({"attributes": ("a",), "width": 1}, "width lies between"),
+        ({"attributes": ("a",), "code": -1}, "code has up to 512 channels"),
     ],
 )
 def test_what_is_no_shape(options, says):

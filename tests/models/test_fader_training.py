@@ -35,6 +35,11 @@ def equal(a: Training, b: Training) -> bool:
     return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
 
 
+@pytest.fixture(scope="module")
+def paired(lessons) -> Lessons:
+    return replace(lessons, faces=np.arange(30) % 15)
+
+
 def test_a_training_that_stops_goes_on_bit_by_bit(lessons, tmp_path):
     whole = train(lessons, SPEC, tmp_path / "whole", every=100)
     train(lessons, replace(SPEC, steps=5), tmp_path / "parts", every=2)
@@ -42,6 +47,43 @@ def test_a_training_that_stops_goes_on_bit_by_bit(lessons, tmp_path):
     assert parts.step == 12
     assert equal(whole, parts)
     assert not equal(whole, train(lessons, replace(SPEC, seed=1), tmp_path / "other"))
+
+
+def test_a_training_with_pairs_goes_on_bit_by_bit(paired, tmp_path):
+    spec = replace(SPEC, code=2)
+    whole = train(paired, spec, tmp_path / "whole", every=100)
+    train(paired, replace(spec, steps=5), tmp_path / "parts", every=2)
+    assert equal(whole, train(paired, spec, tmp_path / "parts", every=2))
+    with pytest.raises(StoreError, match="pictures it began with"):
+        train(replace(paired, faces=np.arange(30) // 2), spec, tmp_path / "parts")
+    with pytest.raises(StoreError, match=r"alike 0.1 and now 0.2"):
+        train(paired, replace(spec, alike=0.2), tmp_path / "parts")
+
+
+def test_a_twin_is_another_picture_of_the_same_face(lessons):
+    three = replace(lessons, faces=np.arange(30) % 10)
+    rows = np.random.default_rng(1).permutation(30)
+    met = set()
+    for seed in range(20):
+        twins = three.twins(rows, np.random.default_rng(seed))
+        assert (twins != rows).all()
+        assert (three.faces[twins] == three.faces[rows]).all()
+        met |= set(zip(rows.tolist(), twins.tolist(), strict=True))
+    assert len(met) == 60  # every row meets both of its twins
+
+
+def test_a_batch_with_pairs_has_the_twins_below_varied_alike(paired):
+    both = replace(paired, pictures=paired.pictures[np.arange(30) % 15])  # twins look the same
+    x, a = Training(both, SPEC)._batch()
+    assert x.shape[0] == a.shape[0] == 16
+    assert torch.equal(x[:8], x[8:])
+    assert Training(both, SPEC).advance()["apart"] == pytest.approx(0, abs=1e-6)
+    assert "apart" not in Training(replace(both, faces=None), SPEC).advance()
+
+
+def test_every_face_of_pairs_has_two_pictures(lessons):
+    with pytest.raises(SpecError, match="two pictures or more; got 30 with one"):
+        replace(lessons, faces=np.arange(30))
 
 
 KILLED = """
@@ -109,7 +151,17 @@ def test_every_picture_is_seen_once_an_epoch(lessons):
 
 
 @pytest.mark.parametrize(
-    "options", [{"steps": 0}, {"batch": 1}, {"rate": 0}, {"adversary": -1}, {"rise": 0}, {"shift": 9}, {"turns": 0}]
+    "options",
+    [
+        {"steps": 0},
+        {"batch": 1},
+        {"rate": 0},
+        {"adversary": -1},
+        {"rise": 0},
+        {"shift": 9},
+        {"turns": 0},
+        {"alike": -1},
+    ],
 )
 def test_what_is_no_training(options):
     with pytest.raises(SpecError):
@@ -129,6 +181,7 @@ def folder(tmp_path):
             "perceived_gender": ["female", "male"] * 5,
             "expression": ["grin", "frown", "calm", "grin", "frown"] * 2,
             "smiling": [0, 1] * 5,
+            "who": list("aabbccddee"),
             "age": np.linspace(10, 60, 10),
             "young": np.linspace(-1, 1, 10),
         }
@@ -137,9 +190,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def lessons_of(folder, *attributes: str) -> Lessons:
+def lessons_of(folder, *attributes: str, pairs: str = "") -> Lessons:
     parsed = [Attribute.parse(text) for text in attributes]
-    return read_lessons(folder / "images", folder / "faces.csv", parsed, size=32, image="image")
+    return read_lessons(folder / "images", folder / "faces.csv", parsed, size=32, image="image", pairs=pairs)
 
 
 def test_lessons_are_read_from_a_folder_and_a_table(folder):
@@ -147,6 +200,17 @@ def test_lessons_are_read_from_a_folder_and_a_table(folder):
     assert read.pictures.shape == (10, 32, 32, 3)
     assert read.names == ("perceived_gender", "smiling", "young")
     assert read.attributes[:2].tolist() == [[1, -1, -1], [-1, 1, pytest.approx(-7 / 9)]]
+
+
+def test_pairs_are_read_from_a_column(folder):
+    read = read_lessons(
+        folder / "images", folder / "faces.csv", [Attribute("smiling")], size=32, image="image", pairs="who"
+    )
+    assert read.faces.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    with pytest.raises(TableError, match="whom"):
+        read_lessons(
+            folder / "images", folder / "faces.csv", [Attribute("smiling")], size=32, image="image", pairs="whom"
+        )
 
 
 def test_the_folder_may_be_a_link(folder):

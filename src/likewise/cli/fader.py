@@ -15,6 +15,7 @@ from likewise.images import Album, save
 from likewise.models.fader import save_fader
 from likewise.models.fader_data import Attribute, Lessons, read_lessons
 from likewise.models.fader_editor import DRAWN, FaderEditor
+from likewise.models.fader_erase import erased
 from likewise.models.fader_training import Training, TrainSpec, train
 from likewise.plugins import Pictures
 from likewise.tables.files import write_text
@@ -26,17 +27,19 @@ _SHOWN = 8  # faces of a grid
 
 def train_fader(
     out: Path, *, images: Path, table: Path, attributes: list[str], image_column: str, size: int, every: int,
-    voice: Voice, **options: Any,
+    voice: Voice, pairs: str = "", alike: float | None = None, erase: bool = False, **options: Any,
 ) -> list[str]:  # fmt: skip
     """Train, with checkpoints, a log and grids of samples in ``out``; return lines that say what came of it."""
-    spec = TrainSpec(**options)
+    if alike is not None and not pairs:
+        raise SpecError("--alike goes with --pairs", got=f"--alike {alike:g} alone")
+    spec = TrainSpec(**options) if alike is None else TrainSpec(**options, alike=alike)
     if not images.is_dir():
         raise SpecError("--images is a folder", got=str(images))
     if every < 1:
         raise SpecError("--every is 1 or more", got=str(every))
     with voice.busy("reading"):
         parsed = [Attribute.parse(text) for text in attributes]
-        lessons = read_lessons(images, table, parsed, size=size, image=image_column)
+        lessons = read_lessons(images, table, parsed, size=size, image=image_column, pairs=pairs)
     watched = _Watch(out, lessons, spec, every)
     with voice.task("train", spec.steps) as progress:
 
@@ -45,8 +48,8 @@ def train_fader(
             watched(training, losses)
 
         training = train(lessons, spec, out, every=every, watch=watch)
-    weights = out / WEIGHTS
-    save_fader(weights, training.fader, {"trained": asdict(spec), "faces": len(lessons.pictures), "likewise": "fader"})
+    weights, fader = out / WEIGHTS, erased(training.fader, lessons) if erase else training.fader
+    save_fader(weights, fader, {"trained": asdict(spec), "faces": len(lessons.pictures), "likewise": "fader"})
     lines = [f"wrote {weights}", f"  {len(lessons.pictures)} faces, {lessons.left_out} without a value left out"]
     return [*lines, *(f"  {name} {value:.4g}" for name, value in (watched.last or {}).items())]
 

@@ -41,6 +41,10 @@ class FaderShape:
     """Pixels on a side."""
     width: int = 32
     """Channels of the first layer; each further one has twice as many, up to 512."""
+    code: int = 0
+    """Channels of the code; 0 is as many as the last layer has, as published. A narrow one has less room to hide in."""
+    erased: bool = False
+    """Whether the code leaves through an eraser, which takes what is still linear in the attributes out of it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", tuple(self.attributes))
@@ -50,11 +54,18 @@ class FaderShape:
             raise SpecError(f"a fader's size is one of {SIZES}", got=str(self.size))
         if not 4 <= self.width <= 128:
             raise SpecError("a fader's width lies between 4 and 128", got=str(self.width))
+        if not 0 <= self.code <= WIDEST:
+            raise SpecError(f"a fader's code has up to {WIDEST} channels", got=str(self.code))
 
     @property
     def channels(self) -> list[int]:
         """Channels after each halving."""
         return [min(self.width * 2**level, WIDEST) for level in range((self.size // CODE).bit_length() - 1)]
+
+    @property
+    def code_channels(self) -> int:
+        """Channels that the code really has."""
+        return self.code or self.channels[-1]
 
 
 def _down(before: int, after: int) -> nn.Sequential:
@@ -65,12 +76,44 @@ def _up(before: int, after: int) -> nn.Sequential:
     return nn.Sequential(nn.ConvTranspose2d(before, after, 4, 2, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU())
 
 
+def _narrow(before: int, after: int) -> list[nn.Module]:
+    """Keep few channels; each of their numbers has a spread of 1, so none is hidden by making it small."""
+    units = after * CODE * CODE
+    even = nn.BatchNorm1d(units, affine=False)
+    return [nn.Conv2d(before, after, 1, bias=False), nn.Flatten(), even, nn.Unflatten(1, (after, CODE, CODE))]
+
+
+def _widen(before: int, after: int) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(before, after, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU())
+
+
+class Eraser(nn.Module):
+    """Takes from a code what one linear reading of it says; `likewise.models.fader_erase` finds the reading."""
+
+    mean: Tensor
+    reading: Tensor
+    writing: Tensor
+
+    def __init__(self, units: int, attributes: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(units))
+        self.register_buffer("reading", torch.zeros(attributes, units))
+        self.register_buffer("writing", torch.zeros(units, attributes))
+
+    def forward(self, code: Tensor) -> Tensor:
+        """Return the code ``[n, C, 4, 4]`` without it."""
+        read = (code.flatten(1) - self.mean) @ self.reading.T  # [n, k]
+        return code - (read @ self.writing.T).view_as(code)
+
+
 class Encoder(nn.Sequential):
     """Halves a picture until the code is left, ``[n, C, 4, 4]``."""
 
     def __init__(self, shape: FaderShape) -> None:
         channels = [3, *shape.channels]
-        super().__init__(*(_down(a, b) for a, b in pairwise(channels)))
+        narrow = _narrow(channels[-1], shape.code) if shape.code else []
+        eraser = [Eraser(shape.code_channels * CODE * CODE, len(shape.attributes))] if shape.erased else []
+        super().__init__(*(_down(a, b) for a, b in pairwise(channels)), *narrow, *eraser)
 
 
 class Decoder(nn.Module):
@@ -79,8 +122,8 @@ class Decoder(nn.Module):
     def __init__(self, shape: FaderShape) -> None:
         super().__init__()
         told, channels = len(shape.attributes), shape.channels[::-1]
-        pairs = pairwise(channels)
-        self.steps = nn.ModuleList(_up(a + told, b) for a, b in pairs)
+        widen = [_widen(shape.code + told, channels[0])] if shape.code else []
+        self.steps = nn.ModuleList([*widen, *(_up(a + told, b) for a, b in pairwise(channels))])
         self.paint = nn.ConvTranspose2d(channels[-1] + told, 3, 4, 2, 1)
 
     def forward(self, code: Tensor, attributes: Tensor) -> Tensor:
@@ -136,7 +179,7 @@ class Fader(nn.Module):
 
     def discriminator(self) -> Critic:
         """Make the adversary of this network's encoder."""
-        return Critic(self.shape.channels[-1], len(self.shape.attributes))
+        return Critic(self.shape.code_channels, len(self.shape.attributes))
 
 
 def agreement(logits: Tensor, attributes: Tensor) -> Tensor:

@@ -70,23 +70,43 @@ class Lessons:
     names: tuple[str, ...]
     left_out: int = 0
     """Images without a usable value."""
+    faces: npt.NDArray[np.int64] | None = None
+    """Which face each picture ``[n]`` is of, where every face is drawn twice or more; else nothing is known."""
 
     def __post_init__(self) -> None:
         if len(self.pictures) < 8 or self.pictures.shape[1] != self.pictures.shape[2]:
             raise SpecError("there are 8 square pictures or more to learn from", got=str(self.pictures.shape))
+        if self.faces is not None and (np.unique(self.faces, return_counts=True)[1] < 2).any():
+            lonely = int((np.unique(self.faces, return_counts=True)[1] < 2).sum())
+            raise SpecError("with pairs, every face has two pictures or more", got=f"{lonely} with one")
 
     def digest(self) -> str:
         """Hash everything that is learned from."""
         text = json.dumps([list(self.pictures.shape), list(self.names)])
-        parts = (text.encode(), np.ascontiguousarray(self.pictures).data, np.ascontiguousarray(self.attributes).data)
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(part)
+        faces = () if self.faces is None else (self.faces,)
+        digest = hashlib.sha256(text.encode())
+        for part in (self.pictures, self.attributes, *faces):
+            digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
+    def twins(self, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """Return for each row another one of the same face."""
+        assert self.faces is not None
+        order = np.argsort(self.faces, kind="stable")
+        first = np.searchsorted(self.faces[order], self.faces[rows], side="left")
+        count = np.searchsorted(self.faces[order], self.faces[rows], side="right") - first
+        place = np.argsort(order)[rows] - first  # of the row among those of its face
+        twins: npt.NDArray[np.int64] = order[first + (place + rng.integers(1, count)) % count]
+        return twins
 
-def read_lessons(images: Path, table: Path, attributes: list[Attribute], *, size: int, image: str) -> Lessons:
-    """Read a folder of images and a table; images without a value of every attribute are left out and counted."""
+
+def read_lessons(
+    images: Path, table: Path, attributes: list[Attribute], *, size: int, image: str, pairs: str = ""
+) -> Lessons:
+    """Read a folder of images and a table; images without a value of every attribute are left out and counted.
+
+    ``pairs`` names a column in which pictures of one face share a value.
+    """
     images = images.resolve()  # the folder itself may be a link
     faces = Faces.read(table, image=image, identity=image)
     values = np.stack([attribute.values(faces) for attribute in attributes], axis=1)
@@ -99,4 +119,5 @@ def read_lessons(images: Path, table: Path, attributes: list[Attribute], *, size
     names = {key: str(path.relative_to(images)) for key, path in zip(faces.images, files, strict=True) if path}
     pictures = Album(images, names)(keys, size=size)
     columns = tuple(attribute.column for attribute in attributes)
-    return Lessons(pictures, values[known].astype(np.float32), columns, int((~known).sum()))
+    same = pd.factorize(faces.attribute(pairs).to_numpy()[known])[0].astype(np.int64) if pairs else None
+    return Lessons(pictures, values[known].astype(np.float32), columns, int((~known).sum()), same)

@@ -3,6 +3,10 @@
 Two players take turns. The discriminator learns to read the attributes from the code; the autoencoder learns to draw
 the picture again and, with a weight that rises from 0, to make the discriminator say the opposite. The order of
 the pictures, the mirroring and the dropout of step t follow from the seed and t alone; a checkpoint holds the rest.
+
+Where it is known which pictures show one face with its attributes set otherwise (`Lessons.faces`), the autoencoder is
+told more, and that is ours: a picture is drawn from the code of its twin, so what that code says of attributes is of no
+use; and the codes of twins are brought together, in units of the code's own spread, so that shrinking it wins nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ class TrainSpec:
 
     width: int = 32
     """Channels of the first layer."""
+    code: int = 0
+    """Channels of the code; 0 is as many as the last layer has, as published."""
     steps: int = 20_000
     """Batches in all; may be raised later."""
     batch: int = 32
@@ -49,6 +55,8 @@ class TrainSpec:
     """Steps in which it rises from 0: first the network has to be able to draw."""
     turns: int = 1
     """Batches that the discriminator learns from a step; one that cannot keep up is fooled, not robbed."""
+    alike: float = 0.1
+    """With pairs only: the weight of the distance between the codes of twins."""
     mirror: bool = True
     """Whether half of the pictures are mirrored."""
     shift: int = 0
@@ -57,9 +65,13 @@ class TrainSpec:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.batch, self.rise, self.turns) < 1 or not 0 < self.rate < 1 or self.adversary < 0:
+        if (
+            min(self.steps, self.batch, self.rise, self.turns) < 1
+            or not 0 < self.rate < 1
+            or min(self.adversary, self.alike) < 0
+        ):
             raise SpecError(
-                "steps, batch, rise and turns are 1 or more, rate and adversary not negative", got=str(self)
+                "steps, batch, rise and turns are 1 or more, rate, adversary and alike not negative", got=str(self)
             )
         if not 0 <= self.shift <= 8:
             raise SpecError("shift lies between 0 and 8 pixels", got=str(self.shift))
@@ -74,7 +86,7 @@ class Training:
         torch.manual_seed(spec.seed)
         self.lessons, self.spec, self.step = lessons, spec, 0
         self.device = find_device(spec.device)
-        shape = FaderShape(attributes=lessons.names, size=lessons.pictures.shape[1], width=spec.width)
+        shape = FaderShape(attributes=lessons.names, size=lessons.pictures.shape[1], width=spec.width, code=spec.code)
         self.fader = Fader(shape).to(self.device)
         self.critic = self.fader.discriminator().to(self.device)
         adam: dict[str, Any] = {"lr": spec.rate, "betas": (0.5, 0.999)}
@@ -87,32 +99,51 @@ class Training:
         x, a = self._batch()
         self.fader.train()
         self.critic.train()
-        read = self._teach_critic(x, a)
+        code = self.fader.encoder(x)
+        read = self._teach_critic(code.detach(), a)
         for turn in range(1, self.spec.turns):
-            self._teach_critic(*self._look(self._others(turn), turn))
-        losses = self._teach_fader(x, a)
+            others, theirs = self._look(self._others(turn), turn)
+            with torch.no_grad():
+                seen = self.fader.encoder(others)
+            self._teach_critic(seen, theirs)
+        losses = self._teach_fader(x, code, a)
         self.step += 1
         return {"step": float(self.step), "discriminator": read, "weight": self._weight(), **losses}
 
-    def _teach_critic(self, x: Tensor, a: Tensor) -> float:
-        with torch.no_grad():
-            code = self.fader.encoder(x)
+    def _teach_critic(self, code: Tensor, a: Tensor) -> float:
         loss = agreement(self.critic(code), a)
         self._theirs.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self._theirs.step()
         return float(loss.detach())
 
-    def _teach_fader(self, x: Tensor, a: Tensor) -> dict[str, float]:
-        code = self.fader.encoder(x)
-        drawn = F.mse_loss(self.fader.decoder(code, a), x)
+    def _teach_fader(self, x: Tensor, code: Tensor, a: Tensor) -> dict[str, float]:
+        drawn = F.mse_loss(self.fader.decoder(self._swapped(code), a), x)
         fooled = agreement(self.critic(code), -a)  # the published target: the opposite, not "don't know"
         read = agreement(self.fader.reader(x), a)
+        apart = self._apart(code)
         self._hers.zero_grad()
-        (drawn + self._weight() * fooled + 0.1 * read).backward()  # type: ignore[no-untyped-call]  # the reader shares nothing with the others
+        loss = drawn + self._weight() * fooled + 0.1 * read + self.spec.alike * apart  # the reader shares nothing
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.fader.parameters(), 5.0)
         self._hers.step()
-        return {"reconstruction": float(drawn.detach()), "reader": float(read.detach())}
+        losses = {"reconstruction": drawn, "reader": read, **({"apart": apart} if self._paired else {})}
+        return {name: float(loss.detach()) for name, loss in losses.items()}
+
+    @property
+    def _paired(self) -> bool:
+        return self.lessons.faces is not None
+
+    def _swapped(self, code: Tensor) -> Tensor:
+        """Give every picture its twin's code; without pairs its own."""
+        return code.roll(len(code) // 2, dims=0) if self._paired else code
+
+    def _apart(self, code: Tensor) -> Tensor:
+        """Return how far twins' codes lie apart: 0 if they are equal, 1 if they are strangers'."""
+        if not self._paired:
+            return code.new_zeros(())
+        left, right = code.chunk(2)
+        return (left - right).square().mean() / (2 * code.var(dim=0).mean())
 
     def _weight(self) -> float:
         return self.spec.adversary * min(self.step / self.spec.rise, 1.0)
@@ -125,9 +156,13 @@ class Training:
         return np.random.default_rng([self.spec.seed, 3, self.step, turn]).permutation(n)[: self.spec.batch]
 
     def _look(self, rows: npt.NDArray[np.int64], turn: int) -> tuple[Tensor, Tensor]:
-        pictures = _varied(self.lessons.pictures[rows], self.spec, self.step, turn)
-        x = torch.from_numpy(to_signals(pictures)).to(self.device)
-        return x, torch.from_numpy(self.lessons.attributes[rows]).to(self.device)
+        """Return the pictures of the rows and their attributes; with pairs, their twins' below, varied alike."""
+        sets = [rows]
+        if self._paired:
+            sets.append(self.lessons.twins(rows, np.random.default_rng([self.spec.seed, 4, self.step, turn])))
+        pictures = [_varied(self.lessons.pictures[some], self.spec, self.step, turn) for some in sets]
+        x = torch.from_numpy(to_signals(np.concatenate(pictures))).to(self.device)
+        return x, torch.from_numpy(self.lessons.attributes[np.concatenate(sets)]).to(self.device)
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint, whole or not at all."""
