@@ -113,7 +113,7 @@ def in_r(script: str, *arrays: npt.NDArray[Any]) -> list[float] | None:
         code = f"suppressMessages(library(MatchIt)); {reader} {script}"
         done = subprocess.run([program, "-e", code], capture_output=True, text=True, check=False)
     if done.returncode:
-        say("  R:", done.stderr.strip().splitlines()[-1])
+        say("  R:", (done.stderr.strip() or f"ended with {done.returncode}").splitlines()[-1])
         return None
     return [float(word) for word in done.stdout.split()]
 

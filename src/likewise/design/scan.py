@@ -16,7 +16,7 @@ import numpy as np
 from likewise.design.metric import Metric, Numbers
 from likewise.design.points import Floats, Index, blocks
 from likewise.design.rules import Mask, Rule, by_row
-from likewise.design.shadow import shadowed
+from likewise.design.shadow import Shadow, shadowed
 from likewise.design.spread import LARGE, ListBlock, RuleBlock, spread
 from likewise.design.threads import threaded
 from likewise.engine import Engine, Progress, Result, Silent
@@ -26,7 +26,6 @@ _FEW = 0.02  # the share of admissible pairs up to which they are simply listed
 _FOLD = 32
 _SLAB = 256
 _LEAST_ROWS, _MOST_ROWS = 16, 4096
-_WIDE = 4096
 _Done = TypeVar("_Done")
 
 
@@ -292,7 +291,7 @@ class Scan:
     def rows_at_once(self) -> int:
         """Return how many rows fit: bounds (float32 or float64), a mask, and what the metric reads."""
         each = self.metric.row_bytes + 14 * self.metric.shape[1]
-        most = _MOST_ROWS if self.metric.row_bytes >= _WIDE else _SLAB  # short products: bounds stay in the cache
+        most = _SLAB if isinstance(self.metric, Shadow) else _MOST_ROWS  # short products: bounds stay in the cache
         return int(np.clip(self.memory // 4 // (each * self.threads), _LEAST_ROWS, most))
 
 
