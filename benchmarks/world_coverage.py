@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 import likewise as lw
-from likewise.make.counterfactual import SweepSpec, chosen, sweep_faces
+from likewise.make.counterfactual import chosen, sweep_faces
 from likewise.make.rate import rate_images, rate_trials
+from likewise.make.sweep_spec import SweepSpec
 from likewise.plugins import to_pictures
 from likewise.world.model import CONTRAST, COVARIATES
 from likewise.world.occupants import WorldClassifier, WorldCrowd, WorldEditor, WorldRecogniser

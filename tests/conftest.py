@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 import likewise as lw
-from likewise.cli.demo import make_demo
+from likewise.cli.demo_toy import make_toy
 from likewise.cli.progress import Quiet
 from likewise.errors import OfflineError
 from likewise.plugins import Pictures, to_pictures
@@ -59,7 +59,7 @@ def world() -> Drawn:
 @pytest.fixture
 def audit(tmp_path: Path) -> Path:
     """A folder with a small world's images, table and plan; nothing has run in it."""
-    make_demo(tmp_path / "audit", identities=40, confounding=1.0, seed=3, voice=Quiet())
+    make_toy(tmp_path / "audit", identities=40, confounding=1.0, seed=3, voice=Quiet())
     return tmp_path / "audit"
 
 

@@ -16,6 +16,7 @@ from likewise.tables.files import replacing
 
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF")  # no format whose decoder starts another program
 SUFFIXES = ("", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+LARGE = 12_000_000
 MOST_PIXELS = 100_000_000  # a 100-megapixel photograph is real; beyond that it is a decompression bomb
 
 
@@ -43,11 +44,31 @@ def decode(path: Path) -> npt.NDArray[np.uint8]:
         with Image.open(path, formats=FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise ImageError(f"an image has at most {MOST_PIXELS:,} pixels", got=f"{image.size} in {path.name!r}")
-            return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+            return np.asarray(_opaque(ImageOps.exif_transpose(image)).convert("RGB"))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, ImageError):
             raise
         raise ImageError("an image can be decoded", got=f"{path.name!r} ({type(error).__name__}: {error})") from error
+
+
+def _opaque(image: Image.Image) -> Image.Image:
+    """Lay a picture with transparent parts on white, as it is seen; what lies hidden under them is nobody's face."""
+    if not image.has_transparency_data:
+        return image
+    seen = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)
+
+
+def traits(path: Path) -> list[str]:
+    """Say from its header what is unusual about a picture: greyscale, transparent, turned by EXIF, or very large."""
+    with Image.open(path, formats=FORMATS) as image:
+        unusual = {
+            "greyscale file": image.mode in ("1", "L", "LA", "I", "F", "I;16"),
+            "transparency: laid on white": image.has_transparency_data,
+            "turned upright by EXIF": image.getexif().get(0x0112, 1) != 1,
+            f"{LARGE // 1_000_000} megapixels or more": image.width * image.height >= LARGE,
+        }
+    return [name for name, holds in unusual.items() if holds]
 
 
 def digest(path: Path) -> str:
@@ -56,10 +77,10 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def save(path: Path, picture: npt.NDArray[np.uint8]) -> None:
-    """Write a picture as PNG, whole or not at all."""
+def save(path: Path, picture: npt.NDArray[np.uint8], *, quick: bool = False) -> None:
+    """Write a picture as PNG, whole or not at all; ``quick`` packs it less tightly, to the same pixels."""
     with replacing(path) as temporary:
-        Image.fromarray(picture).save(temporary, format="PNG")
+        Image.fromarray(picture).save(temporary, format="PNG", compress_level=1 if quick else 6)
 
 
 @dataclass(frozen=True)

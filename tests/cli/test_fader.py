@@ -156,7 +156,8 @@ def test_a_fader_edits_the_faces_of_an_audit(audit, capsys):
     net = Fader(FaderShape(attributes=("perceived_gender", "smiling"), size=32, width=4))
     save_fader(audit / "own.safetensors", net, {})
     text = (audit / "audit.toml").read_text()
-    options = f'editor = "fader"\noptions = {{ weights = "{audit}/own.safetensors" }}\nmost = 3'
+    weights = f'{{ weights = "{audit}/own.safetensors" }}'
+    options = f'editor = "fader"\noptions = {weights}\nmost = 3\nmask = "none"\nplacebo = false'
     (audit / "audit.toml").write_text(text.replace('editor = "world"', options))
     assert run(capsys, "read", audit, "--quiet")[0] == 0
     code, _, err = run(capsys, "counterfactual", audit, "--quiet")

@@ -95,7 +95,7 @@ def test_own_vectors_are_looked_at(given, capsys):
 
 
 def test_show_tells_what_an_artefact_holds(tmp_path, capsys):
-    main(["demo", str(tmp_path / "d"), "--identities", "20", "--quiet"])
+    main(["demo", "--toy", str(tmp_path / "d"), "--identities", "20", "--quiet"])
     capsys.readouterr()
     for name in (
         "faces.parquet",
@@ -112,7 +112,7 @@ def test_show_tells_what_an_artefact_holds(tmp_path, capsys):
 
 
 def test_a_demo_that_is_there_is_not_drawn_again(tmp_path, capsys):
-    arguments = ["demo", str(tmp_path / "d"), "--identities", "20"]
+    arguments = ["demo", "--toy", str(tmp_path / "d"), "--identities", "20"]
     assert code_of(arguments) == code_of(arguments) == 0
     err = capsys.readouterr().err
     assert err.count("drew a world of 20 people") == err.count("is there already") == 1

@@ -19,7 +19,19 @@ from likewise.cli.main import main
 from likewise.store import Folder, digest_of
 from shell import run
 
-STAGES = ["read", "project", "match", "balance", "trials", "counterfactual", "rate", "ask", "analyse", "report"]
+STAGES = [
+    "read",
+    "project",
+    "match",
+    "balance",
+    "trials",
+    "counterfactual",
+    "certify",
+    "rate",
+    "ask",
+    "analyse",
+    "report",
+]
 
 
 def statuses(out: str) -> dict[str, str]:
@@ -36,7 +48,7 @@ def change(audit: Path, old: str, new: str) -> None:
 def finished(tmp_path_factory) -> Path:
     """An audit that ran to its end."""
     folder = tmp_path_factory.mktemp("finished") / "audit"
-    main(["demo", str(folder), "--identities", "40", "--seed", "3", "--quiet"])
+    main(["demo", "--toy", str(folder), "--identities", "40", "--seed", "3", "--quiet"])
     return folder
 
 
@@ -69,7 +81,7 @@ def test_only_what_depends_on_a_change_is_made_again(done, capsys):
     change(done, "seed = 3", "seed = 4")
     _, out, _ = run(capsys, "run", done, "--json")
     made = [stage for stage, status in statuses(out).items() if status == "made"]
-    assert made == ["trials", "counterfactual", "rate", "ask", "analyse", "report"]
+    assert made == ["trials", "counterfactual", "certify", "rate", "ask", "analyse", "report"]
 
 
 def test_a_touched_image_is_read_again_but_nothing_else_is(done, capsys):
@@ -126,7 +138,7 @@ def test_a_stage_that_is_not_planned_is_an_error(audit, capsys):
 
 
 def test_the_same_seed_gives_the_same_bytes(finished, tmp_path, capsys):
-    run(capsys, "demo", tmp_path / "again", "--identities", 40, "--seed", 3, "--quiet")
+    run(capsys, "demo", "--toy", tmp_path / "again", "--identities", 40, "--seed", 3, "--quiet")
     for name in ("report.html", "estimates.parquet", "latents", "counterfactuals"):
         assert digest_of(tmp_path / "again" / name) == digest_of(finished / name)
 

@@ -36,7 +36,7 @@ def audited_by(audit: Path, raters: str) -> None:
     text = (audit / "audit.toml").read_text()
     text = re.sub(r"\[\[rater\]\].*?(?=\[counterfactual\])", raters + "\n", text, flags=re.DOTALL)
     text = re.sub(r"\[ask\].*?(?=\[analyse\])", "", text, flags=re.DOTALL)
-    text = text.replace("levels = [-2.0, -1.0, 0.0, 1.0, 2.0]", "levels = [-1, 0, 1]\nmost = 8")
+    text = text.replace("levels = [-2.0, -1.0, 0.0, 1.0, 2.0]", "levels = [-1, 0, 1]\nmost = 8\nplacebo = false")
     assert "most = 8" in text
     (audit / "audit.toml").write_text(text)
 

@@ -6,7 +6,8 @@ import pytest
 from invariants import check_faces
 from likewise.errors import SpecError
 from likewise.images import Album, decode, save
-from likewise.make.counterfactual import Sweep, SweepSpec, chosen, file_of, sweep_faces
+from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
+from likewise.make.sweep_spec import SweepSpec
 from likewise.world.scene import see
 
 

@@ -79,10 +79,12 @@ def test_a_crop_goes_back_to_where_it_came_from():
         ],
         axis=-1,
     ).astype(np.uint8)
-    back = returned(crop, transform, picture.shape[:2])
+    back = returned(crop.astype(np.float32), transform, picture.shape[:2])
     assert back.shape == picture.shape
+    window = returned(crop.astype(np.float32), transform, (20, 15), corner=(40, 35))
+    assert np.abs(window - back[40:60, 35:50]).max() < 1e-2
     middle = (slice(40, 60), slice(35, 55))
-    assert np.abs(back[middle].astype(int) - picture[middle]).max() <= 4
+    assert np.abs(back[middle] - picture[middle]).max() <= 4
 
 
 def test_sizes_that_do_not_fit_are_refused():

@@ -145,6 +145,8 @@ class _Sheet:
     """The weight in the matched sample: every focal trial counts once, however many people saw it, and those of its
     references once together."""
     identity: Codes
+    people: pd.Index
+    """The identity behind each code."""
     linked: Codes
     """Identities that a pair binds together share a code: leaving out one means leaving out its pair."""
     rater: Codes
@@ -180,6 +182,7 @@ class _Sheet:
             x=x - x.mean(axis=0),
             matched=weights,
             identity=identity.astype(np.int64),
+            people=names,
             linked=_linked(bound, names)[identity],
             rater=pd.factorize(answers["rater"])[0].astype(np.int64),
             pairs=len(np.unique(bound[:, 0])),

@@ -79,12 +79,13 @@ def grids(ratings: Ratings, counterfactuals: Faces, *, threshold: Threshold) -> 
     frame = ratings.frame.dropna(subset=["value"])
     for name in ("parent", "level", "identity"):
         frame[name] = frame["unit"].map(made[name])
-    frame["present"] = (frame["value"] >= _limits(frame["rater"], threshold)).astype("float64")
+    frame["present"] = (frame["value"] >= limits(frame["rater"], threshold)).astype("float64")
     parts = frame.groupby(["rater", "question"], sort=True)
     return [_grid(f"{rater}: {label}", part) for (rater, label), part in parts]
 
 
-def _limits(raters: pd.Series, threshold: Threshold) -> pd.Series | float:
+def limits(raters: pd.Series, threshold: Threshold) -> pd.Series | float:
+    """Return for each rating from which score on the label is present."""
     if not isinstance(threshold, Mapping):
         return threshold
     missing = sorted(set(raters) - set(threshold))

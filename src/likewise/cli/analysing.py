@@ -7,14 +7,21 @@ from typing import Any
 
 import pandas as pd
 
+from likewise.analyse.curve import curve
 from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
+from likewise.analyse.placebo import rate_shifts
 from likewise.analyse.sensitivity import sensitivity
-from likewise.analyse.slope_tests import slope_tests
+from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
-from likewise.cli.asking import rater_options
-from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, Job, covariates_of
+from likewise.cli.asking import placebo_of, rater_options
+from likewise.cli.designing import variants_of
+from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, TURNED, Job, covariates_of
+from likewise.cli.sweeping import CERTIFICATES
 from likewise.errors import LikewiseError
+from likewise.make.arms import RANDOM
+from likewise.make.certificate import certified
 from likewise.plugins import create
 from likewise.tables import Estimates, Faces, Pairs, Ratings
 
@@ -29,6 +36,7 @@ def analysing(job: Job) -> None:
     if any(rater.slot == "recogniser" for rater in job.plan.rater):
         distances = _about(Ratings.read(job.path(RATINGS)), asked)
         parts += _gaps(job, _about(distances, genuine), genuine, pairs, None)
+        parts += _legs(job, genuine, pairs)
         parts += _errors(job, distances, asked, pairs)
     if any(rater.slot == "classifier" for rater in job.plan.rater):
         parts += _slopes(job)
@@ -36,9 +44,18 @@ def analysing(job: Job) -> None:
         parts += _gaps(job, Ratings.read(job.path(ANSWERS)), genuine, pairs, "people")
     if job.plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / job.plan.analyse.truth))
-    found = Estimates.together(parts)
+    found = Estimates.together([*parts, *_scaled(job, Estimates.together(parts), asked)])
     job.summary = {"rows": len(found)}
     found.write(job.path(ESTIMATES))
+
+
+def _scaled(job: Job, found: Estimates, asked: Pairs) -> list[Estimates]:
+    """Put the gaps of all raters on one scale."""
+    sources: list[tuple[str, str | None]] = (
+        [(RATINGS, None)] if any(rater.slot == "recogniser" for rater in job.plan.rater) else []
+    )
+    sources += [(ANSWERS, "people")] if job.plan.ask else []
+    return [on_one_scale(found, Ratings.read(job.path(name)), asked.genuine(), panel=panel) for name, panel in sources]
 
 
 def _about(ratings: Ratings, trials: Pairs) -> Ratings:
@@ -54,6 +71,7 @@ def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str |
     if len(pairs) < 2:
         return [gaps(ratings, genuine, faces, contrast, **common)]
     found = [each(ratings, genuine, faces, contrast, pairs=pairs, **common) for each in (gaps, explained)]
+    found += _curve(job, ratings, genuine, pairs, common)
     numeric = [name for name in names if _varies(faces.attribute(name))]
     hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
     return found + _noted(
@@ -61,6 +79,39 @@ def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str |
         "bounds on hidden differences",
         lambda: sensitivity(ratings, genuine, faces, contrast, pairs=pairs, **hidden),
     )
+
+
+def _curve(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
+    """Estimate the gap under the plan's own design and every variant."""
+    if not job.plan.variant:
+        return []
+    designs = {"plan": pairs, **variants_of(job)}
+    found, left_out = curve(ratings, genuine, job.faces(), job.plan.contrast, designs=designs, **common)
+    job.notes += [f"The design {line}" for line in left_out]
+    return [found]
+
+
+def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
+    """Estimate what turning both pictures of a trial does to recognisers, and whether look-alikes say the same."""
+    if not (job.path(SWEEP) / TURNED).is_file() or job.plan.counterfactual is None:
+        return []
+    turned = Faces.read(job.path(SWEEP) / "faces.parquet")
+    if job.plan.certificate is not None:
+        turned = certified(Ratings.read(job.path(CERTIFICATES)), turned)
+    every, kept = Pairs.read(job.path(SWEEP) / TURNED).frame, set(turned.images)
+    asked = Pairs(every[every["a"].isin(kept) & every["b"].isin(kept)])
+    ratings, contrast, level = Ratings.read(job.path(RATINGS)), job.plan.contrast, job.plan.analyse.level
+    found = _noted(job, "change in edited pictures", lambda: turned_gaps(ratings, asked, turned, contrast, level=level))
+    if len(pairs) < 2 or not found:
+        return found
+
+    def compared() -> Estimates:
+        return agreement_of_legs(
+            ratings, genuine, job.faces(), contrast,
+            pairs=pairs, turned_trials=asked, turned=turned, covariates=covariates_of(job), level=level,
+        )  # fmt: skip
+
+    return found + _noted(job, "comparison of look-alikes with edits", compared)
 
 
 def _varies(values: pd.Series) -> bool:
@@ -99,9 +150,57 @@ def _slopes(job: Job) -> list[Estimates]:
     ]
     thresholds = {model.name: float(model.threshold) for model in models}
     frame = Ratings.read(job.path(RATINGS)).frame
-    own = Ratings(frame[frame["rater"].isin(thresholds)])
-    made = Faces.read(job.path(SWEEP) / "faces.parquet")
-    return [each(own, made, threshold=thresholds, level=job.plan.analyse.level) for each in (slopes, slope_tests)]
+    own = _ever_there(job, frame[frame["rater"].isin(thresholds)], thresholds)
+    made = certified_faces(job, Faces.read(job.path(SWEEP) / "faces.parquet"))
+    if made.frame["parent"].nunique() < 2:
+        job.notes.append("No slopes: fewer than two faces have edits that may be used.")
+        return []
+    about: dict[str, Any] = {"threshold": thresholds, "level": job.plan.analyse.level}
+    real = _of(own, made)
+    return [each(real, made, **about) for each in (slopes, slope_tests)] + _placebos(job, own, made, about)
+
+
+def certified_faces(job: Job, made: Faces) -> Faces:
+    """Return the counterfactuals whose edits are certified; all of them, and a note, when nobody judged."""
+    if job.plan.certificate is None:
+        job.notes.append(
+            "Nobody judged the edits: whether the attribute moved, and nothing else, is not known. Name judges in "
+            "[certificate]."
+        )
+        return made
+    return certified(Ratings.read(job.path(CERTIFICATES)), made)
+
+
+def _ever_there(job: Job, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
+    """Leave out labels that no picture of the sweep ever carries, and count them."""
+    there = frame["value"] >= frame["rater"].map(thresholds)
+    ever = there.groupby([frame["rater"], frame["question"]]).transform("any")
+    never = frame.loc[~ever, ["rater", "question"]].drop_duplicates().groupby("rater").size()
+    job.notes += [
+        f"{rater}: {count:,} labels that no picture ever carries have no slope." for rater, count in never.items()
+    ]
+    return frame[ever]
+
+
+def _of(frame: pd.DataFrame, faces: Faces) -> Ratings:
+    return Ratings(frame[frame["unit"].isin(set(faces.images))])
+
+
+def _placebos(job: Job, frame: pd.DataFrame, made: Faces, about: dict[str, Any]) -> list[Estimates]:
+    """Estimate what the placebo arms do to every label: a slope for the random direction, shifts for the others."""
+    arms = placebo_of(job.folder)
+    if arms is None:
+        job.notes.append("The sweep has no placebo arms: what editing does without turning anything is not known.")
+        return []
+    kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"]))]
+    aside = Faces(kept[kept["source"] == RANDOM])
+    moved, real = _of(frame, aside), _of(frame, made)
+    own = slopes(moved, aside, sample="random direction", **about).frame
+    return [
+        Estimates(own[own["stat"].isin(["slope", "rate_slope"])]),
+        beyond_placebo(real, made, moved, aside, arm="random direction", **about),
+        *_noted(job, "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Faces(kept)), Faces(kept), **about)),
+    ]
 
 
 def _noted(job: Job, what: str, estimate: Callable[[], Estimates]) -> list[Estimates]:

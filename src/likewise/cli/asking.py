@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from likewise.cli.plan import Plan, Rater
@@ -13,7 +14,6 @@ from likewise.services.service import Service
 from likewise.store import Folder
 from likewise.tables import Faces
 
-_AT_ONCE = 64  # pictures that are hashed together
 SWEEP = "counterfactuals"
 
 
@@ -47,19 +47,42 @@ def bills(folder: Folder, plan: Plan, services: dict[int, Service]) -> list[Bill
     if not services:
         return []
     if (folder.path(SWEEP) / "faces.parquet").is_file():
-        made, album = sweep_album(folder)
-        return [_bill(service, made.images, album) for service in services.values()]
+        images, album = rated_album(folder)
+        return [_bill(service, images, album) for service in services.values()]
     spec = plan.counterfactual
-    most = spec.most * len(spec.levels) if spec else 0
+    each = len(spec.levels) * (2 if spec.placebo else 1) + (3 if spec.placebo else 0) if spec else 0
+    most = spec.most * each if spec else 0
     return [Bill(service.name, service.where, most, service.price, most=True) for service in services.values()]
 
 
 def sweep_album(folder: Folder) -> tuple[Faces, Album]:
     """Return the counterfactuals and their pictures."""
     made = Faces.read(folder.path(SWEEP) / "faces.parquet")
-    return made, Album((folder.path(SWEEP) / "images").resolve(), {key: file_of(key) for key in made.images})
+    return made, _album(folder, made.images)
+
+
+def placebo_of(folder: Folder) -> Faces | None:
+    """Return the faces of the placebo arms, where the sweep has any."""
+    path = folder.path(SWEEP) / "placebo.parquet"
+    return Faces.read(path) if path.is_file() else None
+
+
+def rated_album(folder: Folder) -> tuple[list[str], Album]:
+    """Return everything of the sweep that classifiers look at, the placebo arms included."""
+    arms = placebo_of(folder)
+    images = [*sweep_album(folder)[0].images, *(arms.images if arms else [])]
+    return images, _album(folder, images)
+
+
+def sheet_of(folder: Folder) -> Path | None:
+    """Return the contact sheet of the sweep where it may be shown: of drawings, never of people."""
+    made = folder.sidecar(SWEEP)
+    return folder.path(SWEEP) / "sheet.jpg" if made is not None and made.summary.get("toy") is True else None
+
+
+def _album(folder: Folder, images: list[str]) -> Album:
+    return Album((folder.path(SWEEP) / "images").resolve(), {key: file_of(key) for key in images})
 
 
 def _bill(service: Service, images: list[str], album: Album) -> Bill:
-    parts = [images[start : start + _AT_ONCE] for start in range(0, len(images), _AT_ONCE)]
-    return service.bill([service.request(picture) for part in parts for picture in album(part)])
+    return service.bill([service.request(picture) for _, part in album.stacks(images) for picture in part])

@@ -1,21 +1,50 @@
-"""The demo: a planted world, laid out as an auditor would have it, with a plan that uses every leg."""
+"""The demo: portraits of people who exist nowhere, audited by real networks as if they were photographs.
+
+The embedded generator draws people and, beside them, their twins on the other side of the attribute. The audit sees
+only the people's pictures and a table. What the twins say is kept apart: it is the truth that the report sets beside
+its answers.
+"""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from scipy import stats
 
 from likewise.cli.plan import FORMAT
 from likewise.cli.progress import Voice
+from likewise.cli.tuning import tune
+from likewise.engine import Engine
+from likewise.errors import TableError
+from likewise.images import Album
+from likewise.make.directions import Directions, shipped
+from likewise.make.rate import Embedding
+from likewise.plugins import Generator, create
 from likewise.store import PLAN
-from likewise.tables.files import write_text
-from likewise.world import World
-from likewise.world.model import CONTRAST, COVARIATES
+from likewise.tables import Estimates
+from likewise.tables.files import write_frame, write_text
+from likewise.world.portraits import CONTRAST, COVARIATES, Dials, Portraits
 
-LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)
+GENERATOR = "mobilestylegan"
+RECOGNISERS = ("dlib", "faceplugin")
+WEIGHTS = (
+    "mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface", "dlib-landmarks-5", "dlib-resnet",
+    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "gender-v1", "emotion",
+)  # fmt: skip
+"""What the demo's plan needs."""
+DIALS = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
+         "smile": "predicted_smile"}  # fmt: skip
+"""The shipped directions that the portraits' dials are."""
+_CHUNK = 12
 
 _PLAN = """\
-# A planted world: {identities} people, three pictures each, confounding {confounding:g}.
-# Its true effects are known (truth.parquet), and the report sets them beside the estimates.
+# Portraits of {identities} people who exist nowhere, {images_each} pictures each, drawn by {generator}.
+# Age, glasses, smile and light go together with the drawn gender (confounding {confounding:g}).
+# They are audited as if they were photographs. truth.parquet holds what is said of their twins, who differ in the
+# drawn gender only; the report sets it beside the answers.
 format = {format}
 seed = {seed}
 covariates = [{covariates}]
@@ -30,48 +59,172 @@ focal = "{focal}"
 reference = "{reference}"
 
 [project]                        # find: where each face lies in the generator's latent space
-generator = "world"
+generator = "{generator}"
+perceptual = "lpips-alex"
+method = "encoder"               # quick; "refine" is closer, at a minute a picture
 
 [match]                          # ... and who looks alike across the contrast
-caliper = {{ distance = 4.5 }}     # 4 of it is the attribute itself, which look-alikes differ in
+distance = "mean_row"
+remove_contrast = true           # the attribute itself is no part of looking alike
 
-[[rater]]                        # whose distance between two pictures of a person is audited
-slot = "recogniser"
-name = "world"
+[[variant]]                      # designs that might have been chosen instead
+name = "propensity"
+method = "propensity"
+score_on = [{covariates}]
 
+[[variant]]
+name = "all rows"
+remove_contrast = true
+
+[[variant]]
+name = "whitened"
+distance = "mahalanobis_mean_row"
+remove_contrast = true
+
+[[variant]]
+name = "same glasses and smile"
+distance = "mean_row"
+remove_contrast = true
+exact = ["drawn_eyeglasses", "drawn_smile"]
+
+[[variant]]
+name = "optimal"
+method = "optimal"
+distance = "mean_row"
+remove_contrast = true
+{raters}
 [[rater]]                        # whose labels are audited by the sweep below
 slot = "classifier"
-name = "world"
+name = "efficientnet-lite"
 
 [counterfactual]                 # make: the same face with only the attribute turned
-editor = "world"
-levels = [{levels}]
+editor = "direction"
+attribute = "predicted_gender"
+options = {{ latents = "latents", size = 256 }}
+levels = [-2, -1, 0, 1, 2]
+most = 40
 
-[ask]                            # ask: simulated people, of known ability
-crowd = "world"
+[ask]                            # ask: simulated people answer through the study's own pages
+crowd = "study"
+options = {{ path = "people.csv" }}
 
 [analyse]
 truth = "truth.parquet"
 
 [report]
-title = "A planted world"
+title = "People who exist nowhere"
+
+[engine]
+{engine}
+"""
+_RATER = """
+[[rater]]                        # whose distance between two pictures of a person is audited
+slot = "recogniser"
+name = "{name}"
 """
 
 
+def dials_of(directions: Directions, generator: Generator) -> Dials:
+    """Return how the portraits' dials turn in the generator's latents; gender rises towards the focal side."""
+    names = list(DIALS.values())
+    signs = [_towards(directions, column) for column in names]
+    rows = [directions.names.index(column) for column in names]
+    steps = [directions.step(column, hold=[other for other in names if other != column]) for column in names]
+    return Dials(
+        mean=generator.mean_w().astype(np.float64),
+        scores=directions.gradients[rows] * np.array(signs)[:, None],
+        steps=np.stack(steps) * np.array(signs)[:, None],
+        names=tuple(DIALS),
+    )
+
+
+def _towards(directions: Directions, column: str) -> float:
+    """Say whether a score rises with what the dial is called."""
+    positive = directions.skills[directions.names.index(column)].positive
+    return -1.0 if positive in (str(CONTRAST.reference), "0", "no", "False") else 1.0
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A folder with portraits, as an auditor would have them."""
+
+    folder: Path
+    portraits: Portraits
+    voice: Voice
+    engine: Engine
+
+    def make(self) -> None:
+        """Draw the portraits and their twins, ask the recognisers about both, write tables and plan."""
+        plan = self._plan()
+        if (self.folder / PLAN).is_file() and (self.folder / PLAN).read_text(encoding="utf-8") == plan:
+            self.voice.say(f"the portraits in {self.folder}/ are there already")
+            return
+        generator = create("generator", GENERATOR)
+        dials = dials_of(shipped(GENERATOR), generator)
+        tune(self.engine)
+        for place, twins in (("images", False), ("twins", True)):
+            work = self.portraits.work(
+                self.folder / place, self.portraits.latents(generator, dials, twins=twins), GENERATOR
+            )
+            with self.voice.task(f"draw {place}", len(self.portraits.images)) as progress:
+                for _ in self.engine.map(work, self.portraits.images, progress=progress):
+                    pass
+        self.portraits.faces().write(self.folder / "faces.csv")
+        write_frame(self.folder / "people.csv", self.portraits.chances())
+        known = [self.portraits.truth(), *(self._twin_effect(name) for name in RECOGNISERS)]
+        Estimates.together(known).write(self.folder / "truth.parquet")
+        write_text(self.folder / PLAN, plan)
+        self.voice.say(f"drew {self.portraits.identities} people and their twins into {self.folder}/")
+
+    def _plan(self) -> str:
+        covariates = ", ".join(f'"{covariate.column}"' for covariate in COVARIATES)
+        several = self.engine.workers > 1
+        engine = (
+            f'kind = "processes"\nworkers = {self.engine.workers}\nchunk = {_CHUNK}' if several else f"chunk = {_CHUNK}"
+        )
+        return _PLAN.format(
+            identities=self.portraits.identities, images_each=self.portraits.images_each, generator=GENERATOR,
+            confounding=self.portraits.confounding, seed=self.portraits.seed, format=FORMAT, covariates=covariates,
+            column=CONTRAST.column, focal=CONTRAST.focal, reference=CONTRAST.reference,
+            raters="".join(_RATER.format(name=name) for name in RECOGNISERS), engine=engine,
+        )  # fmt: skip
+
+    def _twin_effect(self, name: str) -> Estimates:
+        """Ask a recogniser about two pictures of everybody and of their twins: focal less reference, by person."""
+        recogniser = create("recogniser", name)
+        each = self.portraits.images_each
+        firsts, seconds = (self.portraits.images[start::each] for start in (0, 1))
+        keys = [f"{place}/{image}" for place in ("images", "twins") for image in [*firsts, *seconds]]
+        work = Embedding(name, {}, Album(self.folder, {key: f"{key}.png" for key in keys}))
+        with self.voice.task(f"twins: {name}", len(keys)) as progress:
+            parts = [result["e"] for result in self.engine.map(work, keys, progress=progress)]
+        own, own_other, twin, twin_other = np.split(np.concatenate(parts), 4)
+        side = self.portraits.faces().attribute(CONTRAST.column).loc[firsts].eq(CONTRAST.focal).to_numpy() * 2.0 - 1
+        change = side * (recogniser.distance(own, own_other) - recogniser.distance(twin, twin_other))
+        return _mean(f"{recogniser.name}: distance", change[np.isfinite(change)])
+
+
+def _mean(quantity: str, change: np.ndarray) -> Estimates:
+    if len(change) < 2:
+        raise TableError("a recogniser finds people and their twins", got=f"{len(change)} of them")
+    error = float(change.std(ddof=1) / len(change) ** 0.5)
+    half = float(stats.t.ppf(0.975, len(change) - 1)) * error
+    middle = float(change.mean())
+    row = {
+        "quantity": quantity, "stat": "gap", "sample": "truth: alike", "group": CONTRAST.label, "estimate": middle,
+        "low": middle - half, "high": middle + half, "level": 0.95, "n": len(change), "clusters": len(change),
+        "method": "the same people drawn on both sides",
+    }  # fmt: skip
+    return Estimates.of([row])
+
+
 def make_demo(folder: Path, *, identities: int, confounding: float, seed: int, voice: Voice) -> None:
-    """Lay out the world in ``folder`` unless it is there, and say which."""
-    world = World(identities=identities, confounding=confounding, seed=seed)
-    plan = _PLAN.format(
-        identities=identities, confounding=confounding, seed=seed, format=FORMAT,
-        column=CONTRAST.column, focal=CONTRAST.focal, reference=CONTRAST.reference,
-        covariates=", ".join(f'"{covariate.column}"' for covariate in COVARIATES),
-        levels=", ".join(str(level) for level in LEVELS),
-    )  # fmt: skip
-    if (folder / PLAN).is_file() and (folder / PLAN).read_text(encoding="utf-8") == plan:
-        voice.say(f"the world in {folder}/ is there already")
-        return
-    with voice.task("draw", identities * world.images_each) as progress:
-        world.write(folder, progress=progress)
-    world.truth(LEVELS).write(folder / "truth.parquet")
-    write_text(folder / PLAN, plan)
-    voice.say(f"drew a world of {identities} people into {folder}/")
+    """Lay out portraits in ``folder`` unless they are there."""
+    workers = max(1, min(_cores(), 8))
+    engine = Engine(kind="processes", workers=workers, chunk=_CHUNK) if workers > 1 else Engine(chunk=_CHUNK)
+    portraits = Portraits(identities=identities, confounding=confounding, seed=seed)
+    Demo(folder, portraits, voice, engine).make()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

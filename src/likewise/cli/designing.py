@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likewise.cli.fidelity import faithful
 from likewise.cli.framing import same_family
-from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, Job
+from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, VARIANTS, Job
 from likewise.cli.measures import Declared, WithinPlan, declared
 from likewise.design.match import match
+from likewise.engine import Progress
 from likewise.errors import PlanError, TableError
 from likewise.make.embed import Difference, couples, difficulties
 from likewise.make.rate import Embedding, embeddings_as_vectors
 from likewise.plugins import create
-from likewise.tables import Pairs, Vectors
+from likewise.tables import MatchSpec, Pairs, Vectors
 from likewise.tables.files import read_frame
 from likewise.tables.vectors import write_stream
 
@@ -62,28 +64,58 @@ def _differences(job: Job) -> Pairs:
 
 def matching(job: Job) -> None:
     """Match look-alikes across the contrast, by everything that the plan declares."""
-    plan, faces, vectors = job.plan, job.faces(), Vectors.read(job.path(LATENTS))
-    focal = int((plan.contrast.side(faces) == 1).sum())
-    within = [
-        (_vectors(job, entry.recogniser, entry.options, entry.vectors), _limit(job, entry)) for entry in plan.within
-    ]
-    by_file = plan.match.distance == "given"
-    with job.voice.task("match", focal) as progress:
-        pairs = match(
-            faces,
-            None if by_file else vectors,
-            plan.contrast,
-            plan.match,
-            within=within,
-            difficulty=_difficulty(job),
-            engine=plan.engine,
-            progress=progress,
-            **_given(job),
-        )
+    plan = job.plan
+    with job.voice.task("match", _focal(job)) as progress:
+        pairs = _matched(job, plan.match, progress)
     for entry in declared(plan.within, plan.difficulty):
         job.notes += same_family(entry.name, create("recogniser", entry.name, entry.options).family, plan)
     job.summary = {"pairs": len(pairs), **({"note": pairs.note} if pairs.note else {})}
     pairs.write(job.path(PAIRS))
+
+
+def varying(job: Job) -> None:
+    """Match once more by each design that might have been chosen instead; answers have no part in it."""
+    found: dict[str, int] = {}
+    with (
+        job.voice.task("variants", _focal(job) * len(job.plan.variant)) as progress,
+        job.folder.swapped(VARIANTS) as fresh,
+    ):
+        for number, variant in enumerate(job.plan.variant):
+            pairs = _matched(job, variant.match, progress)
+            pairs.write(fresh / f"{number:02d}.parquet")
+            found[variant.name] = len(pairs)
+    job.summary = {f"pairs by {name}": count for name, count in found.items()}
+
+
+def variants_of(job: Job) -> dict[str, Pairs]:
+    """Return the pairs of each variant, by its name."""
+    return {
+        variant.name: Pairs.read(job.path(VARIANTS) / f"{number:02d}.parquet")
+        for number, variant in enumerate(job.plan.variant)
+    }
+
+
+def _focal(job: Job) -> int:
+    return int((job.plan.contrast.side(job.faces()) == 1).sum())
+
+
+def _matched(job: Job, spec: MatchSpec, progress: Progress) -> Pairs:
+    plan, by_file = job.plan, spec.distance == "given"
+    within = [
+        (_vectors(job, entry.recogniser, entry.options, entry.vectors), _limit(job, entry)) for entry in plan.within
+    ]
+    return match(
+        job.faces(),
+        None if by_file else Vectors.read(job.path(LATENTS)),
+        plan.contrast,
+        spec,
+        within=within,
+        difficulty=_difficulty(job) if spec.references else None,
+        allowed=faithful(job),
+        engine=plan.engine,
+        progress=progress,
+        **_given(job, spec),
+    )
 
 
 def _vectors(job: Job, recogniser: str, options: dict[str, Any], path: str) -> Vectors:
@@ -115,10 +147,10 @@ def _difficulty(job: Job) -> Pairs | Vectors | None:
     return _vectors(job, given.recogniser, given.options, given.vectors)
 
 
-def _given(job: Job) -> dict[str, Any]:
-    """Read the files of given numbers."""
+def _given(job: Job, spec: MatchSpec) -> dict[str, Any]:
+    """Read the files of given numbers that this design goes by."""
     given = job.plan.given
-    if given is None:
+    if given is None or (spec.distance != "given" and (given.distances or spec.method != "propensity")):
         return {}
     if given.distances:
         return {"distances": _by_image(job.folder.root / given.distances)}

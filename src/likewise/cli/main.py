@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from likewise import __version__
+from likewise.cli.sweep_plan import sweep_options
+from likewise.cli.verbs_directions import directions
 from likewise.cli.verbs_fader import fader
 from likewise.cli.verbs_study import study
 from likewise.cli.verbs_weights import weights
@@ -21,11 +23,14 @@ STAGES = {
     "describe": "Say of each face its predicted age, gender and pose, and its measured tone.",
     "align": "Bring the faces into the generator's frame.",
     "project": "Project the images into the generator's latent space.",
+    "fidelity": "Judge the reconstructions by group, and keep what is unlike out of the matching.",
     "embed": "Embed the images with the recognisers that the matching goes by.",
     "match": "Match look-alikes across the contrast.",
+    "variants": "Match by the designs that might have been chosen instead.",
     "balance": "Compare the covariates before and after matching.",
     "trials": "Choose which two images of a person the raters are asked about.",
     "counterfactual": "Turn the attribute of some faces and leave everything else.",
+    "certify": "Have judges look whether only the attribute moved.",
     "rate": "Have the models under audit answer.",
     "ask": "Collect what people answered.",
     "analyse": "Estimate gaps and slopes, with intervals.",
@@ -35,7 +40,7 @@ _SECTIONS = (
     ("Start here", ("demo", "init", "run")),
     ("One stage at a time", tuple(STAGES)),
     ("Ask people", ("study",)),
-    ("Train", ("fader",)),
+    ("Train", ("directions", "fader")),
     ("Look around", ("show", "slots", "weights", "reproduce")),
 )
 
@@ -131,6 +136,8 @@ def _add_stage(name: str, what: str) -> None:
     def verb(folder: str, **given: Any) -> None:
         _go(folder, name, **given)
 
+    if name == "counterfactual":
+        verb = sweep_options(verb)
     command = click.argument("folder", metavar="DIR")(_common(_paid(verb) if name == "rate" else verb))
     cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)(command)
 
@@ -162,30 +169,42 @@ def init(folder: str, **given: Any) -> None:
 
 @cli.command()
 @click.argument("folder", metavar="[DIR]", default="demo")
-@click.option("--identities", default=400, show_default=True, help="How many people the world has.")
+@click.option(
+    "--toy", is_flag=True, help="A small world of drawings: no networks, no downloads, a quarter of a minute."
+)
+@click.option("--identities", type=int, help="How many people there are; 120, in the toy 400.")
 @click.option(
     "--confounding", default=1.0, show_default=True, help="How strongly the covariates go with the attribute."
 )
 @click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--allow", multiple=True, metavar="TERMS", help="Accept terms of weights, e.g. research-only; remembered."
+)
 @_common
 def demo(
-    folder: str, identities: int, confounding: float, seed: int, dry_run: bool, quiet: bool, as_json: bool
+    folder: str, toy: bool, allow: tuple[str, ...], dry_run: bool, quiet: bool, as_json: bool, **given: Any
 ) -> None:
-    """Make a small world whose truth is known, audit it, and draw the report."""
-    from likewise.cli.demo import make_demo
-    from likewise.cli.progress import voice
+    """Draw people whose truth is known, audit them with real networks, and draw the report."""
+    from likewise.cli.demo_start import start_demo
 
-    make_demo(Path(folder), identities=identities, confounding=confounding, seed=seed, voice=voice(quiet=quiet))
+    start_demo(Path(folder), toy=toy, allow=allow, quiet=quiet, **given)
     _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
 
 
 @cli.command()
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-def show(path: Path) -> None:
-    """Print what an artefact holds: six lines and the first rows."""
-    from likewise.cli.show import shown
+@click.argument("path", metavar="FILE|DIR", type=click.Path(path_type=Path))
+@click.option("--image", help="Of an audit DIR: draw this image, its reconstruction and edits of it.")
+@click.option("--out", type=click.Path(path_type=Path), help="PNG to draw to; default: DIR/shown/IMAGE.png.")
+@click.option("--directions", default="", help="File of directions; default: the folder's, or the shipped ones.")
+@click.option("--along", multiple=True, help="Which direction is drawn; default: the contrast's own.")
+@click.option("--hold", multiple=True, help="Attribute whose score stays where it is.")
+@click.option("--amount", "amounts", type=float, multiple=True, help="Standard deviations; default: -2 -1 1 2.")
+def show(path: Path, image: str | None, **given: Any) -> None:
+    """Print what an artefact holds, or draw an image beside its reconstruction."""
+    from likewise.cli.show import shown, shown_image
 
-    click.echo(shown(path))
+    for line in [shown(path)] if image is None and not any(given.values()) else shown_image(path, image, **given):
+        click.echo(line)
 
 
 @cli.command()
@@ -219,7 +238,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for group in (fader, study, weights):
+for group in (directions, fader, study, weights):
     cli.add_command(group)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.cli.asking import bills, rater_options, services_of, sweep_album
+from likewise.cli.asking import bills, rated_album, rater_options, services_of, sheet_of, sweep_album
 from likewise.cli.framing import framed, given_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
@@ -20,9 +19,8 @@ from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
 from likewise.errors import ImageError, TableError
 from likewise.images import Album
-from likewise.make.counterfactual import Sweep, chosen, file_of, sweep_faces
 from likewise.make.project import Projection
-from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, side_by_side
+from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
 from likewise.make.read import read_images
 from likewise.plugins import Pictures, create
 from likewise.report.page import write_report
@@ -35,6 +33,7 @@ from likewise.tables.vectors import write_stream
 
 FACES, DESCRIBED = "faces.parquet", "described.parquet"
 LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", "balance.parquet"
+VARIANTS, TURNED = "variants", "trials.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
 
@@ -166,24 +165,6 @@ def making_trials(job: Job) -> None:
     made.write(job.path(TRIALS))
 
 
-def sweeping(job: Job) -> None:
-    """Turn the attribute of some faces and leave everything else."""
-    (faces, album), spec = framed(job), job.plan.counterfactual
-    assert spec is not None  # the stage is only planned with the section
-    job.used(create("editor", spec.editor, spec.options))
-    images = chosen(faces, spec, seed=job.plan.seed)
-    made = sweep_faces(faces, images, spec)
-    pictures = job.folder.work(f"{job.key}-pictures")
-    for _ in job.chunks("counterfactual", Sweep(spec, album, pictures), images):
-        pass
-    with job.folder.swapped(SWEEP) as fresh:
-        made.write(fresh / "faces.parquet")
-        (fresh / "images").mkdir()
-        for name in map(file_of, made.images):  # a copy: a run killed here finds its pictures again
-            shutil.copyfile(pictures / name, fresh / "images" / name)
-    job.summary = {"faces": len(images), "levels": list(spec.levels)}
-
-
 def rating(job: Job) -> None:
     """Have every rater of the plan look at what it is asked about."""
     services = services_of(job.folder, job.plan, job.purse)
@@ -202,7 +183,23 @@ def _rate_trials(job: Job, rater: Rater) -> Ratings:
     recogniser = job.used(create("recogniser", rater.name, rater.options))
     work = Embedding(rater.name, rater.options, job.album(job.faces()))
     parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
-    return rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+    answers = rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
+    turned = _turned(job)
+    if turned is None:
+        return answers
+    asked, album = turned
+    work = Embedding(rater.name, rater.options, album)
+    parts = [result["e"] for result in job.chunks(f"{recogniser.name}, edited", work, asked.images)]
+    return Ratings.together([answers, rate_trials(asked, np.concatenate(parts), asked.images, recogniser)])
+
+
+def _turned(job: Job) -> tuple[Pairs, Album] | None:
+    """Return the trials of edited pictures, where the plan has a sweep and somebody has two pictures in it."""
+    path = job.path(SWEEP) / TURNED
+    if job.plan.counterfactual is None or not path.is_file():
+        return None
+    asked = Pairs.read(path)
+    return (asked, sweep_album(job.folder)[1]) if len(asked) else None
 
 
 def _asked(job: Job) -> Pairs:
@@ -214,13 +211,14 @@ def _asked(job: Job) -> Pairs:
 
 
 def _rate_sweep(job: Job, rater: Rater, service: Service | None) -> Ratings:
-    made, album = sweep_album(job.folder)
+    images, album = rated_album(job.folder)
     if service is not None:
-        return _rate_by_service(job, service, made.images, album)
+        return _rate_by_service(job, service, images, album)
     classifier = job.used(create("classifier", rater.name, rater_options(job.folder, rater)))
     work = Scoring(rater.name, rater_options(job.folder, rater), album)
-    labels, scores = side_by_side(list(job.chunks(classifier.name, work, made.images)), classifier.name)
-    return rate_images(made.images, labels, scores, classifier)
+    labels, scores = side_by_side(list(job.chunks(classifier.name, work, images)), classifier.name)
+    job.notes += said_nothing(classifier.name, labels, scores, classifier.threshold)
+    return rate_images(images, labels, scores, classifier)
 
 
 def _rate_by_service(job: Job, service: Service, images: list[str], album: Album) -> Ratings:
@@ -229,7 +227,8 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
     heard: list[Reading | None] = []
 
     def ask(keys: list[str]) -> Result:
-        heard.extend(service.look(album(keys)))
+        for _, pictures in album.stacks(keys):
+            heard.extend(service.look(pictures))
         return {}
 
     with job.voice.task(service.name, len(images)) as progress:
@@ -237,6 +236,7 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
             pass
     job.notes += service.remarks()
     labels, scores = side_by_side([columns(in_rows(heard), len(images))], service.name)
+    job.notes += said_nothing(service.name, labels, scores, service.threshold)
     return rate_images(images, labels, scores, job.used(service))
 
 
@@ -260,6 +260,7 @@ def asking(job: Job) -> None:
 
 def reporting(job: Job) -> None:
     """Draw the report."""
+    judged = job.path("fidelity") / "estimates.parquet"
     sidecars = {name: job.folder.sidecar(name) for name in job.planned if name != REPORT}
     write_report(
         job.path(REPORT),
@@ -268,7 +269,9 @@ def reporting(job: Job) -> None:
         pairs=Pairs.read(job.path(PAIRS)),
         balance=Estimates.read(job.path(BALANCE)),
         estimates=Estimates.read(job.path(ESTIMATES)),
+        fidelity=Estimates.read(judged) if job.plan.fidelity else None,
         made={name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
+        sheet=sheet_of(job.folder),
     )
     job.summary = {"bytes": job.path(REPORT).stat().st_size}
 

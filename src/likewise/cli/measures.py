@@ -69,6 +69,14 @@ def check_measures(match: MatchSpec, difficulty: DifficultyPlan | None, given: G
         raise PlanError("scores in [given] need method = 'propensity' in [match]", got=match.method)
 
 
+def check_variant(name: str, match: MatchSpec, difficulty: DifficultyPlan | None, given: GivenPlan | None) -> None:
+    """What a variant asks for is declared; it need not use what [match] uses."""
+    if match.references and difficulty is None:
+        raise PlanError(f"the variant {name!r} with references = true needs a section [difficulty]", got="none")
+    if match.distance == "given" and not (given and given.distances):
+        raise PlanError(f"the variant {name!r} with distance = 'given' needs distances in [given]", got="none")
+
+
 @dataclass(frozen=True)
 class Declared:
     """A recogniser of the design, whose embeddings are an artefact."""

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_measures
+from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_measures, check_variant
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.align import AlignSpec
-from likewise.make.counterfactual import SweepSpec
+from likewise.make.certificate import CertificateSpec
 from likewise.make.describe_spec import DescribeSpec
+from likewise.make.fidelity import FidelitySpec
 from likewise.make.project import ProjectSpec
+from likewise.make.sweep_spec import SweepSpec
 from likewise.plugins import SLOTS
 from likewise.tables import Contrast, MatchSpec
 
@@ -55,6 +57,14 @@ class Rater:
                 got=repr(self.slot),
                 fix=nearest(self.slot, SLOTS),
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A design that might have been chosen instead of [match]: its name, and the options of a MatchSpec."""
+
+    name: str
+    match: MatchSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,13 +119,16 @@ class Plan:
     describe: DescribeSpec | None = None
     align: AlignSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
+    fidelity: FidelitySpec | None = None
     match: MatchSpec = field(default_factory=MatchSpec)
+    variant: tuple[Variant, ...] = ()
     within: tuple[WithinPlan, ...] = ()
     difficulty: DifficultyPlan | None = None
     given: GivenPlan | None = None
     trials: TrialsPlan = field(default_factory=TrialsPlan)
     rater: tuple[Rater, ...] = ()
     counterfactual: SweepSpec | None = None
+    certificate: CertificateSpec | None = None
     ask: AskPlan | None = None
     analyse: AnalysePlan = field(default_factory=AnalysePlan)
     report: ReportPlan = field(default_factory=ReportPlan)
@@ -125,18 +138,25 @@ class Plan:
         if self.format != FORMAT:
             raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")
         check_measures(self.match, self.difficulty, self.given)
-        if self.align is not None and self.vectors:
-            raise PlanError(
-                "[align] has an effect only where images are projected", got="vectors", fix="Leave one out."
-            )
+        for variant in self.variant:
+            check_variant(variant.name, variant.match, self.difficulty, self.given)
+        if len({variant.name for variant in self.variant}) < len(self.variant):
+            raise PlanError("every [[variant]] has a name of its own", got="one name twice")
+        for name, section in (("align", self.align), ("fidelity", self.fidelity)):
+            if section is not None and self.vectors:
+                rule = f"[{name}] has an effect only where images are projected"
+                raise PlanError(rule, got="vectors", fix="Leave one out.")
+        if self.counterfactual is None and self.certificate is not None:
+            raise PlanError("[certificate] judges a sweep", got="no [counterfactual]", fix="Add that section.")
         if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
             raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
 
 
 _SECTIONS: dict[str, type] = {
     "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
-    "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan, "counterfactual": SweepSpec, "ask": AskPlan,
-    "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
+    "fidelity": FidelitySpec, "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan,
+    "counterfactual": SweepSpec, "certificate": CertificateSpec,
+    "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
 _LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
@@ -155,7 +175,7 @@ def read_plan(path: Path) -> Plan:
 
 def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
     """Make a plan from plain values; ``text`` is only for naming lines."""
-    known = [*_PLAIN, *_SECTIONS, "match", *_LISTS]
+    known = [*_PLAIN, *_SECTIONS, "match", "variant", *_LISTS]
     _refuse_unknown(plain, known, "", text)
     parts: dict[str, Any] = {key: _typed(plain[key], hint, key) for key, hint in _PLAIN.items() if key in plain}
     for key in ("faces", "contrast"):
@@ -165,13 +185,26 @@ def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
         if key in plain:
             parts[key] = _section(kind, plain[key], key, text)
     if "match" in plain:
-        _refuse_unknown(plain["match"], [entry.name for entry in fields(MatchSpec)], "match", text)
-        parts["match"] = _made(MatchSpec, dict(plain["match"]), "match")
+        parts["match"] = _match(plain["match"], "match", text)
+    if "variant" in plain:
+        parts["variant"] = tuple(_variant(entry, text) for entry in plain["variant"])
     for key, kind in _LISTS.items():
         if key in plain:
             parts[key] = tuple(_section(kind, entry, key, text) for entry in plain[key])
     plan: Plan = _made(Plan, parts, "")
     return plan
+
+
+def _match(plain: Mapping[str, Any], where: str, text: str) -> MatchSpec:
+    _refuse_unknown(plain, [entry.name for entry in fields(MatchSpec)], where, text)
+    spec: MatchSpec = _made(MatchSpec, dict(plain), where)
+    return spec
+
+
+def _variant(plain: object, text: str) -> Variant:
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("name"), str) or not plain["name"]:
+        raise PlanError("a [[variant]] has a name", got=repr(plain))
+    return Variant(name=plain["name"], match=_match({k: v for k, v in plain.items() if k != "name"}, "variant", text))
 
 
 def _section(kind: type, plain: object, where: str, text: str) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from likewise.cli import analysing, designing, framing, making
+from likewise.cli import analysing, designing, framing, making, sweeping
 from likewise.cli.describing import describing
+from likewise.cli.fidelity import FIDELITY, judging
 from likewise.cli.framing import ALIGNED
 from likewise.cli.making import (
     ANSWERS,
@@ -22,10 +23,12 @@ from likewise.cli.making import (
     REPORT,
     SWEEP,
     TRIALS,
+    VARIANTS,
     Job,
 )  # fmt: skip
 from likewise.cli.measures import declared
 from likewise.cli.plan import Plan
+from likewise.cli.sweeping import CERTIFICATES
 from likewise.images import digest
 from likewise.make.read import listing_digest
 from likewise.store import Folder
@@ -64,6 +67,10 @@ def _weights(*given: dict[str, Any]) -> dict[str, str]:
     """Fingerprint the weights that options name: a name can stand for another file tomorrow."""
     named = [options["weights"] for options in given if isinstance(options.get("weights"), str)]
     return {f"weights {name}": content_of(name) for name in named}
+
+
+def _editing(plan: Plan) -> dict[str, Any]:
+    return plan.counterfactual.options if plan.counterfactual else {}
 
 
 def _vary(plan: Plan) -> dict[str, Any]:
@@ -117,6 +124,19 @@ PROJECT = Stage(
     make=making.project,
     outside=lambda folder, plan: _files(folder, plan.vectors),
 )
+FIDELITY_STAGE = Stage(
+    name="fidelity",
+    artefact=FIDELITY,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "fidelity": asdict(plan.fidelity) if plan.fidelity else {},
+        "generator": [plan.project.generator, plan.project.options, plan.project.perceptual],
+        "contrast": asdict(plan.contrast),
+        "level": plan.analyse.level,
+    },
+    make=judging,
+    seeded=True,
+)
 EMBED = Stage(
     name="embed",
     artefact=EMBEDDINGS,
@@ -133,6 +153,18 @@ MATCH = Stage(
     needs=(FACES, LATENTS),
     options=lambda plan: {"match": plan.match.to_dict(), "contrast": asdict(plan.contrast), **_measures(plan)},
     make=designing.matching,
+    outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
+)
+VARY = Stage(
+    name="variants",
+    artefact=VARIANTS,
+    needs=(FACES, LATENTS),
+    options=lambda plan: {
+        "variants": [[variant.name, variant.match.to_dict()] for variant in plan.variant],
+        "contrast": asdict(plan.contrast),
+        **_measures(plan),
+    },
+    make=designing.varying,
     outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
 )
 BALANCE_STAGE = Stage(
@@ -156,10 +188,22 @@ COUNTERFACTUAL = Stage(
     name="counterfactual",
     artefact=SWEEP,
     needs=(FACES,),
-    options=lambda plan: asdict(plan.counterfactual) if plan.counterfactual else {},
-    make=making.sweeping,
-    outside=lambda folder, plan: _weights(plan.counterfactual.options) if plan.counterfactual else {},
+    options=lambda plan: (
+        (asdict(plan.counterfactual) if plan.counterfactual else {})
+        | {"contrast": asdict(plan.contrast), "align": asdict(plan.align) if plan.align else {}}
+    ),
+    make=sweeping.sweeping,
+    outside=lambda folder, plan: _weights(_editing(plan)) | _files(folder, str(_editing(plan).get("directions", ""))),
     seeded=True,
+    version=2,
+)
+CERTIFY = Stage(
+    name="certify",
+    artefact=CERTIFICATES,
+    needs=(FACES, SWEEP),
+    options=lambda plan: asdict(plan.certificate) if plan.certificate else {},
+    make=sweeping.certifying,
+    outside=lambda folder, plan: _weights(*(plan.certificate.options.values() if plan.certificate else ())),
 )
 RATE = Stage(
     name="rate",
@@ -204,11 +248,14 @@ ALL = (
     DESCRIBE,
     ALIGN,
     PROJECT,
+    FIDELITY_STAGE,
     EMBED,
     MATCH,
+    VARY,
     BALANCE_STAGE,
     TRIALS_STAGE,
     COUNTERFACTUAL,
+    CERTIFY,
     RATE,
     ASK,
     ANALYSE,
@@ -222,19 +269,31 @@ def stages(plan: Plan) -> list[Stage]:
     absent = {
         DESCRIBED: plan.describe is None,
         ALIGNED: plan.align is None,
+        FIDELITY: plan.fidelity is None,
         EMBEDDINGS: not looks,
+        VARIANTS: not plan.variant,
         SWEEP: plan.counterfactual is None,
+        CERTIFICATES: plan.certificate is None,
         RATINGS: not plan.rater,
         ANSWERS: plan.ask is None,
     }
+    recognisers = any(rater.slot == "recogniser" for rater in plan.rater)
     planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
     in_frame = [] if absent[ALIGNED] else [ALIGNED]
     extra = {
         PROJECT.name: in_frame,
-        COUNTERFACTUAL.name: in_frame,
-        MATCH.name: [EMBEDDINGS] if looks else [],
-        RATE.name: [SWEEP] if any(rater.slot == "classifier" for rater in plan.rater) else [],
-        ANALYSE.name: [name for name in (SWEEP, RATINGS, ANSWERS) if not absent[name]],
+        FIDELITY_STAGE.name: in_frame,
+        COUNTERFACTUAL.name: [
+            *([TRIALS] if recognisers else []),
+            *in_frame,
+            *([LATENTS] if _editing(plan).get("latents") == LATENTS else []),
+        ],
+        CERTIFY.name: in_frame,
+        MATCH.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        VARY.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
+        RATE.name: [] if absent[SWEEP] else [SWEEP],
+        ANALYSE.name: [name for name in (VARIANTS, SWEEP, CERTIFICATES, RATINGS, ANSWERS) if not absent[name]],
+        REPORT_STAGE.name: [name for name in (FIDELITY, SWEEP) if not absent[name]],
     }
     return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
 

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import uvicorn
 
 from likewise.analyse.consensus import Votes, majority
 from likewise.cli.study_server import folder_of, open_site
 from likewise.errors import StudyError, TableError
-from likewise.study.app import make_app
 from likewise.study.export import export_all, ratings
-from likewise.study.guard import Limit
 from likewise.study.plan import Study
 from likewise.study.reading import read_study
+from likewise.study.rehearsal import quick_clock, send
 from likewise.study.schema import sqlite_url
-from likewise.study.serve import bind
-from likewise.study.simulate import Browser, Walk, chooser, walk
+from likewise.study.simulate import Walk, chooser
 from likewise.study.site import Site
 from likewise.tables import Ratings
 from likewise.tables.files import read_frame
 
-_FREE = 1e9
-_SPEED = 100
-"""The rehearsal's clock runs faster, so that simulated raters take seconds, not milliseconds, for an answer."""
 _AT_ONCE = 20
-
-
-def _quick_clock() -> Callable[[], float]:
-    start = time.time()
-    return lambda: start + (time.time() - start) * _SPEED
 
 
 def truth_of(study: Study, folder: Path, column: str, true_value: str) -> dict[str, float]:
@@ -64,7 +49,7 @@ def rehearse(
     database = place / "rehearsal.sqlite"
     if database.exists():
         raise StudyError(f"{place} has no rehearsal yet", got=database.name, fix="Choose another folder with --to.")
-    site = open_site(folder, sqlite_url(database), clock=_quick_clock())
+    site = open_site(folder, sqlite_url(database), clock=quick_clock())
     spread = np.clip(np.random.default_rng(seed).normal(ability, 0.08, raters or study.raters), 0, 1)
     walks = run_raters(site, study, known, [float(a) for a in spread], seed)
     engine = site.engine
@@ -86,30 +71,5 @@ def _recovered(study: Study, found: Ratings, known: dict[str, float]) -> list[st
 
 def run_raters(site: Site, study: Study, truth: dict[str, float], abilities: list[float], seed: int) -> list[Walk]:
     """Serve the study on a free port and have raters of these abilities go through it, a few at a time."""
-    bound = bind("127.0.0.1", 0)
-    app = make_app(site, pace=Limit(_FREE, _FREE), joins=Limit(_FREE, _FREE))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        return asyncio.run(_all(site, study, truth, abilities, seed, bound.getsockname()[1]))
-    finally:
-        server.should_exit = True
-        thread.join()
-        bound.close()
-
-
-async def _all(
-    site: Site, study: Study, truth: dict[str, float], abilities: list[float], seed: int, port: int
-) -> list[Walk]:
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(k: int, ability: float) -> Walk:
-        async with gate:
-            choose = chooser(study, site.item_of, truth, ability, seed * 100_003 + k)
-            async with Browser("127.0.0.1", port) as browser:
-                return await walk(browser, f"{site.join_path()}?worker_id=simulated-{k}", choose)
-
-    return await asyncio.gather(*(one(k, ability) for k, ability in enumerate(abilities)))
+    choosers = [chooser(study, site.item_of, truth, ability, seed * 100_003 + k) for k, ability in enumerate(abilities)]
+    return send(site, choosers, at_once=_AT_ONCE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ def match(
     *,
     within: Within = (),
     difficulty: Difficulty | None = None,
+    allowed: Mapping[str, Container[str]] | None = None,
     distances: Given | None = None,
     scores: Scores | None = None,
     memory: int = MEMORY,
@@ -50,6 +51,7 @@ def match(
 
     ``within`` limits second distances: ``[(recogniser_vectors, 0.6)]`` asks for less than 0.6 between the two.
     ``difficulty`` is what references are chosen by: Pairs of images of one identity with a distance, or Vectors.
+    ``allowed`` names why an image may not be matched, with the images that may: the others are counted as dropped.
     ``distances`` are given ones for ``distance="given"``: a frame (focal rows, reference columns; empty forbids), or a
     function of two lists of images. ``scores`` are given ones for ``method="propensity"``, on the spec's scale.
     ``memory`` bounds what the search takes beside the vectors. The blocks of a large search on vectors are done on
@@ -60,7 +62,7 @@ def match(
     with on_file([vectors, *(second for second, _ in within)], engine) as (own, *seconds):
         near = [(second, limit) for second, (_, limit) in zip(seconds, within, strict=True) if second is not None]
         where = _Where(memory, threads or usable_threads(), engine, progress or Silent())
-        given = _Given(faces, own, contrast, spec, near, distances, where)
+        given = _Given(faces, own, contrast, spec, near, distances, where, allowed or {})
         return _matched(given, difficulty, scores)
 
 
@@ -98,6 +100,7 @@ class _Given:
     within: Within
     distances: Given | None
     where: _Where
+    allowed: Mapping[str, Container[str]]
 
     def needed(self, found: References | None, scored: Scored | None) -> list[tuple[str, Container[str]]]:
         """Say what an image must have to be offered at all, and how its lack is called."""
@@ -105,6 +108,7 @@ class _Given:
         if self.vectors is not None:
             check_keys(self.faces, self.vectors)
             needed.append(("no vector", self.vectors))
+        needed.extend(self.allowed.items())
         if scored is not None:
             needed.append(("no score", set(scored.scores.index)))
         for second, limit in self.within:

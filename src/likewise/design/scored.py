@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,9 +33,10 @@ def scored_by(
     """Fit the scores, or check the given ones."""
     note = ""
     if scores is None:
-        assert vectors is not None
-        check_keys(faces, vectors)
-        fit = propensity(faces, vectors, contrast, folds=spec.folds, seed=spec.seed)
+        seen = on_columns(faces, spec.score_on) if spec.score_on else vectors
+        assert seen is not None
+        check_keys(faces, seen)
+        fit = propensity(faces, seen, contrast, folds=spec.folds, seed=spec.seed)
         values, note = fit.on(spec.score), overlap_note(fit.auc)
     else:
         values = _own_scores(faces, scores)
@@ -44,6 +45,14 @@ def scored_by(
     unit = spread(values, contrast.side(faces).loc[values.index]) if in_sd else 1.0
     limit = limits.get("score", SCORE_CALIPER)
     return Scored(values, limit * unit if np.isfinite(limit) else np.inf, note)
+
+
+def on_columns(faces: Faces, columns: Sequence[str]) -> Vectors:
+    """Return the columns as vectors of the images that have them all; words become one number a level."""
+    wide = pd.DataFrame({name: faces.attribute(name) for name in columns}, index=pd.Index(faces.images)).dropna()
+    words = [name for name in columns if not pd.api.types.is_numeric_dtype(wide[name].dtype)]
+    plain = pd.get_dummies(wide, columns=words, drop_first=True, dtype=float) if words else wide
+    return Vectors(list(wide.index), plain.to_numpy(dtype=np.float32), source=f"columns {', '.join(columns)}")
 
 
 def _own_scores(faces: Faces, scores: Scores) -> pd.Series:

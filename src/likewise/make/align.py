@@ -20,9 +20,9 @@ from likewise.errors import PluginError, SpecError
 from likewise.images import Album, save
 from likewise.make.counterfactual import file_of
 from likewise.models.finders import finder
-from likewise.models.found import Finder, central
+from likewise.models.found import Finder, Found, central
 from likewise.models.geometry import Floats, Picture, moved, warp
-from likewise.models.templates import template
+from likewise.models.templates import Template, template
 
 FAILED, MOVED, ALREADY = 0, 1, 2
 STATES = {FAILED: "no face found", MOVED: "aligned", ALREADY: "aligned already"}
@@ -86,13 +86,21 @@ def align(picture: Picture, looker: Finder, spec: AlignSpec) -> tuple[int, Pictu
     face = central(looker.find(picture), picture)
     if face is None:
         return FAILED, None
-    frame = template(spec.frame)
+    state, transform = frame_of(face, picture, looker.scheme, template(spec.frame), spec.slack, spec.size)
+    if state == ALREADY:
+        return state, np.asarray(Image.fromarray(picture).resize((spec.size, spec.size), Image.Resampling.LANCZOS))
+    return state, warp(picture, transform, spec.size, mirror=True)
+
+
+def frame_of(
+    face: Found, picture: Picture, scheme: str, frame: Template, slack: float, size: int
+) -> tuple[int, Floats]:
+    """Return whether a picture lies in the frame already, and the transform into the frame at ``size`` pixels."""
     side = picture.shape[0]
-    if side == picture.shape[1] and astray(frame.transform(face.points, looker.scheme, side), side) <= spec.slack:
-        whole = Image.fromarray(picture).resize((spec.size, spec.size), Image.Resampling.LANCZOS)
-        return ALREADY, np.asarray(whole)
-    transform = frame.transform(face.points, looker.scheme, spec.size)
-    return MOVED, warp(picture, transform, spec.size, mirror=True)
+    if side == picture.shape[1] and astray(frame.transform(face.points, scheme, side), side) <= slack:
+        factor = size / side
+        return ALREADY, np.array([[factor, 0, (factor - 1) / 2], [0, factor, (factor - 1) / 2]])
+    return MOVED, frame.transform(face.points, scheme, size)
 
 
 def astray(transform: Floats, side: int) -> float:

@@ -20,7 +20,8 @@ from likewise.engine import Engine, Progress, Result
 from likewise.errors import SpecError, some
 from likewise.images import Album
 from likewise.make.describe_spec import OF_FACES, POSE, TONE, DescribeSpec
-from likewise.models.classifiers.faces import Age, FaceResAge, FaceResGender, Gender
+from likewise.models.classifiers.faces import Age, Emotion, FaceResAge, FaceResGender, Gender
+from likewise.models.eyewear import WORN, worn_share
 from likewise.models.finders import finder
 from likewise.models.pose import MeshPose, PointsPose
 from likewise.models.seen import Seen, look_for_faces
@@ -53,16 +54,18 @@ class Describer:
         self.gender = _GENDERS[spec.gender]() if spec.wants("predicted_gender") else None
         self.age = _AGES[spec.age]() if spec.wants("predicted_age") else None
         self.pose = _POSES[spec.pose]() if spec.wants(*POSE) else None
-        self.segmenter = Segmenter() if spec.wants(*TONE) else None
+        self.emotion = Emotion() if spec.wants("predicted_smile") else None
+        self.segmenter = Segmenter() if spec.wants(*TONE, "predicted_eyeglasses") else None
         self.finder = finder(spec.finder) if spec.wants(*OF_FACES) else None
 
     def __call__(self, pictures: npt.NDArray[np.uint8]) -> Columns:
         """Return the wanted columns of pictures of one size."""
         made: Columns = {"measured_brightness": brightness(pictures)}
-        if self.finder is not None:
-            made |= self._of_faces(look_for_faces(pictures, self.spec.finder))
+        seen = look_for_faces(pictures, self.spec.finder) if self.finder is not None else None
+        if seen is not None:
+            made |= self._of_faces(seen)
         if self.segmenter is not None:
-            made |= _of_masks(pictures, self.segmenter)
+            made |= _of_masks(pictures, self.segmenter.classes(pictures), seen)
         return {column: made[column] for column in self.spec.columns}
 
     def _of_faces(self, seen: Seen) -> Columns:
@@ -73,6 +76,8 @@ class Describer:
             made["predicted_gender"] = np.where(seen.there, words, "")
         if self.age is not None:
             made["predicted_age"] = self.age.years(seen)
+        if self.emotion is not None:
+            made["predicted_smile"] = self.emotion.labelled(seen)["happy"]
         if self.pose is not None:
             pose = self.pose.pose(seen)
             made |= dict(zip(POSE, (pose.yaw, pose.pitch, pose.roll), strict=True))
@@ -84,6 +89,8 @@ class Describer:
         makers = {
             "predicted_gender": f"{self.gender.name}{found}" if self.gender else "",
             "predicted_age": f"{self.age.name}{found}" if self.age else "",
+            "predicted_smile": f"{self.emotion.name} (happy){found}" if self.emotion else "",
+            "predicted_eyeglasses": f"{self.segmenter.name} (others at the eyes){found}" if self.segmenter else "",
             **dict.fromkeys(POSE, f"{self.pose.name}{found}" if self.pose else ""),
             **dict.fromkeys(TONE, f"pixels, mask by {self.segmenter.name}" if self.segmenter else ""),
             "measured_brightness": "pixels",
@@ -93,7 +100,7 @@ class Describer:
 
     def licences(self) -> dict[str, str]:
         """Return the licence of everyone who had a part."""
-        parts = (self.gender, self.age, self.pose, self.segmenter, self.finder)
+        parts = (self.gender, self.age, self.emotion, self.pose, self.segmenter, self.finder)
         return {part.name: part.licence for part in parts if part is not None}
 
 
@@ -153,10 +160,21 @@ def put_together(faces: Faces, parts: list[Result], spec: DescribeSpec) -> Descr
     return Described(Faces(frame), networks.made_by(), networks.licences())
 
 
-def _of_masks(pictures: npt.NDArray[np.uint8], segmenter: Segmenter) -> Columns:
+def _of_masks(pictures: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], seen: Seen | None) -> Columns:
     skin, background = (CLASSES.index(name) for name in ("face skin", "background"))
     rows = []
-    for picture, classes in zip(pictures, segmenter.classes(pictures), strict=True):
+    for picture, of_pixels in zip(pictures, classes, strict=True):
         small = square(picture)
-        rows.append((*skin_tone(small, classes == skin), lightness(small, classes == background)))
-    return dict(zip(TONE, np.array(rows, dtype=np.float64).reshape(-1, 3).T, strict=True))
+        rows.append((*skin_tone(small, of_pixels == skin), lightness(small, of_pixels == background)))
+    made = dict(zip(TONE, np.array(rows, dtype=np.float64).reshape(-1, 3).T, strict=True))
+    return made if seen is None else made | {"predicted_eyeglasses": _eyeglasses(classes, seen)}
+
+
+def _eyeglasses(classes: npt.NDArray[np.uint8], seen: Seen) -> npt.NDArray[np.str_]:
+    """Say "yes" or "no"; nothing where no face was found."""
+    shape = seen.pictures.shape[1:3]
+    words = [
+        "" if face is None else "yes" if worn_share(of_pixels, face, seen.scheme, shape) >= WORN else "no"
+        for of_pixels, face in zip(classes, seen.faces, strict=True)
+    ]
+    return np.array(words, dtype="U6")

@@ -9,8 +9,12 @@ from likewise.errors import SpecError, nearest, some
 POSE = ("predicted_yaw", "predicted_pitch", "predicted_roll")
 TONE = ("measured_ita", "measured_hue", "measured_background")
 LOOK = ("measured_brightness", "measured_sharpness")
-COLUMNS = ("predicted_gender", "predicted_age", *POSE, *TONE, *LOOK)
-OF_FACES = ("predicted_gender", "predicted_age", *POSE, "measured_sharpness")
+COLUMNS = (
+    "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, *TONE, *LOOK,
+)  # fmt: skip
+OF_FACES = (
+    "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, "measured_sharpness",
+)  # fmt: skip
 """The columns for which faces have to be found."""
 KNOWN = {"gender": ("gender-v1", "faceres"), "age": ("age-v1", "faceres"), "pose": ("mesh", "points")}
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from likewise.tables.files import replacing
 
 Floats = npt.NDArray[np.float64]
 FOLDS = 5
+SHIPPED = Path(__file__).parent / "shipped"
 FEWEST = 40  # images with a label; below that a direction in hundreds of dimensions is noise
 
 
@@ -48,6 +49,8 @@ class Skill:
     identities: int
     positive: str = ""
     """For two levels: which of them has the higher score."""
+    label: str = ""
+    """Whose word the labels were."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,15 @@ class Directions:
     source: str
     """The generator that the latents are of."""
     labels: str
-    """Whose word the labels were."""
+    """What was labelled, and by whom; ``Skill.label`` says it of each attribute."""
     names: tuple[str, ...]
     gradients: Floats
     """``[k, D]``: of each score, scaled so that it has standard deviation one."""
     covariance: Floats
     """``[D, D]``: of the mean rows."""
     skills: tuple[Skill, ...]
+    ends: Floats | None = None
+    """``[k, 2]``: the mean score of each side (of numbers: a standard deviation to each side of the mean)."""
 
     def scores(self, vectors: Vectors) -> pd.DataFrame:
         """Return each image's scores in standard deviations (up to a constant), indexed by image."""
@@ -88,14 +93,16 @@ class Directions:
     def write(self, path: str | Path) -> Path:
         """Write to one ``.npz``; nothing in it is ever executed on reading."""
         about = {"source": self.source, "labels": self.labels, "skills": [vars(skill) for skill in self.skills]}
+        parts: dict[str, Any] = {
+            "names": np.array(self.names, dtype=str),
+            "gradients": self.gradients.astype(np.float32),
+            "covariance": self.covariance.astype(np.float32),
+            "about": np.array(json.dumps(about)),
+        }
+        if self.ends is not None:
+            parts["ends"] = self.ends.astype(np.float32)
         with replacing(Path(path)) as temporary, temporary.open("wb") as handle:
-            np.savez_compressed(
-                handle,
-                names=np.array(self.names, dtype=str),
-                gradients=self.gradients.astype(np.float32),
-                covariance=self.covariance.astype(np.float32),
-                about=np.array(json.dumps(about)),
-            )
+            np.savez_compressed(handle, **parts)
         return Path(path)
 
     @classmethod
@@ -111,9 +118,19 @@ class Directions:
                     gradients=stored["gradients"].astype(np.float64),
                     covariance=stored["covariance"].astype(np.float64),
                     skills=tuple(Skill(**skill) for skill in about["skills"]),
+                    ends=stored["ends"].astype(np.float64) if "ends" in stored.files else None,
                 )
         except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
             raise VectorError(f"{path} holds directions", got=f"{type(error).__name__}: {error}") from error
+
+
+def shipped(generator: str) -> Directions:
+    """Return the directions that come with likewise for this generator, by its name in the slot."""
+    known = sorted(path.stem for path in SHIPPED.glob("*.npz"))
+    if generator not in known:
+        fix = nearest(generator, known) or "Fit your own: likewise directions sample, then likewise directions fit."
+        raise SpecError(f"directions are shipped for {some(known)}", got=repr(generator), fix=fix)
+    return Directions.read(SHIPPED / f"{generator}.npz")
 
 
 def mean_rows(vectors: Vectors) -> Floats:
@@ -122,8 +139,14 @@ def mean_rows(vectors: Vectors) -> Floats:
     return values.mean(axis=1) if values.ndim == 3 else values
 
 
-def fit(faces: Faces, vectors: Vectors, attributes: Sequence[str], *, labels: str, shrink: float = 0.01) -> Directions:
-    """Fit a score for each attribute column; images without a label or without a latent have no part in it."""
+def fit(
+    faces: Faces, vectors: Vectors, attributes: Sequence[str], *,
+    labels: str, made_by: Mapping[str, str] | None = None, shrink: float = 0.01,
+) -> Directions:  # fmt: skip
+    """Fit a score for each attribute column; images without a label or without a latent have no part in it.
+
+    ``labels`` says what was labelled and by whom, ``made_by`` who made each column where that is known.
+    """
     known = faces.subset([image for image in faces.images if image in vectors])
     if len(known) < FEWEST:
         raise TableError(f"directions are fitted on at least {FEWEST} images with latents", got=str(len(known)))
@@ -131,14 +154,27 @@ def fit(faces: Faces, vectors: Vectors, attributes: Sequence[str], *, labels: st
     covariance = _shrunk(np.cov(rows, rowvar=False), shrink)
     identity = known.frame["identity"].to_numpy()
     fitted = [_fitted(rows, known.attribute(name), identity, name) for name in attributes]
+    named = dict(zip(attributes, fitted, strict=True))
     return Directions(
         source=vectors.source,
         labels=labels,
         names=tuple(attributes),
         gradients=np.stack([gradient for gradient, _ in fitted]),
         covariance=covariance,
-        skills=tuple(skill for _, skill in fitted),
+        skills=tuple(
+            replace(skill, label=(made_by or {}).get(name, ""))
+            for name, (_, skill) in zip(attributes, fitted, strict=True)
+        ),
+        ends=np.stack([_ends(rows @ g, known.attribute(name), skill) for name, (g, skill) in named.items()]),
     )
+
+
+def _ends(scores: Floats, column: pd.Series[Any], skill: Skill) -> Floats:
+    """Return where the two sides' scores lie on average."""
+    if not skill.positive:
+        return np.array([scores.mean() - scores.std(), scores.mean() + scores.std()])
+    there, high = column.notna().to_numpy(), (column.astype(str) == skill.positive).to_numpy()
+    return np.array([scores[there & ~high].mean(), scores[there & high].mean()])
 
 
 def _shrunk(covariance: Floats, share: float) -> Floats:

@@ -65,15 +65,21 @@ def outside_changed(original: Picture, result: Picture, weight: Weight) -> int:
     return int(((original != result).any(axis=-1) & (weight == 0)).sum())
 
 
-def returned(crop: npt.NDArray[np.uint8], transform: Floats, shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """Draw a crop back into the frame of its picture, ``[H, W, ...]``; ``transform [2, 3]`` led from picture to crop.
+def returned(
+    crop: npt.NDArray[np.float32], transform: Floats, shape: tuple[int, int], corner: tuple[int, int] = (0, 0)
+) -> npt.NDArray[np.float32]:
+    """Draw numbers ``[h, w, c]`` of a crop back into a window of its picture; 0 where the crop does not reach.
 
-    Pixel centres lie at whole numbers in ``transform`` and at halves for the library that warps.
+    ``transform [2, 3]`` led from picture to crop; the window of ``shape`` begins at row and column ``corner``. Pixel
+    centres lie at whole numbers in ``transform`` and at halves for the library that warps.
     """
     linear = transform[:, :2]
-    shift = linear @ [-0.5, -0.5] + transform[:, 2] + 0.5
-    coefficients = tuple(np.column_stack([linear, shift]).ravel())
+    begin = linear @ [corner[1] - 0.5, corner[0] - 0.5] + transform[:, 2] + 0.5
+    coefficients = tuple(np.column_stack([linear, begin]).ravel())
     size = (shape[1], shape[0])
-    return np.asarray(
-        Image.fromarray(crop).transform(size, Image.Transform.AFFINE, coefficients, resample=Image.Resampling.BICUBIC)
-    )
+    planes = (Image.fromarray(np.ascontiguousarray(crop[..., k])) for k in range(crop.shape[-1]))
+    drawn = [
+        plane.transform(size, Image.Transform.AFFINE, coefficients, resample=Image.Resampling.BICUBIC)
+        for plane in planes
+    ]
+    return np.stack([np.asarray(plane) for plane in drawn], axis=-1)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from likewise.engine import Result
-from likewise.errors import PluginError
+from likewise.errors import PluginError, some
 from likewise.images import Album
 from likewise.plugins import Classifier, Pictures, Recogniser, create
 from likewise.tables import Pairs, Ratings, Vectors
@@ -51,11 +51,18 @@ class Scoring:
     def __call__(self, images: list[str]) -> Result:
         """Score these images."""
         classifier: Classifier = create("classifier", self.name, self.options)
-        scores = {label: np.asarray(values) for label, values in classifier.score(self.album(images)).items()}
-        wrong = [label for label, values in scores.items() if values.shape != (len(images),)]
+        parts = [self._scored(classifier, pictures) for _, pictures in self.album.stacks(images)]
+        labels = sorted({label for part in parts for label in part["labels"].tolist()})
+        if len(parts) == 1 or not labels:
+            return columns({}, len(images)) if not labels else parts[0]
+        return {"labels": np.array(labels, dtype=str), "scores": np.concatenate([_spread(p, labels) for p in parts])}
+
+    def _scored(self, classifier: Classifier, pictures: Pictures) -> Result:
+        scores = {label: np.asarray(values) for label, values in classifier.score(pictures).items()}
+        wrong = [label for label, values in scores.items() if values.shape != (len(pictures),)]
         if wrong:
             raise PluginError(f"the classifier {self.name!r} gives a score an image", got=f"another shape for {wrong}")
-        return columns(scores, len(images))
+        return columns(scores, len(pictures))
 
 
 def columns(scores: Mapping[str, npt.NDArray[np.float32]], n: int) -> Result:
@@ -74,6 +81,22 @@ def side_by_side(parts: list[Result], name: str) -> tuple[list[str], npt.NDArray
         fix = "Does it know faces? Is its threshold too high, or are the pictures too small for it?"
         raise PluginError(f"the classifier {name!r} gives at least one label", got="none for any picture", fix=fix)
     return labels, np.concatenate([_spread(part, labels) for part in parts])
+
+
+def said_nothing(name: str, labels: list[str], scores: npt.NDArray[np.float32], threshold: float) -> list[str]:
+    """Count the pictures without any answer or without any label, and the labels in another script."""
+    silent = np.isnan(scores).all(axis=1)
+    bare = ~silent & ~(scores >= threshold).any(axis=1)
+    foreign = [label for label in labels if not label.isascii()]
+    told = []
+    if silent.any():
+        told.append(f"{name}: {int(silent.sum())} of {len(scores)} pictures have no answer; slopes leave them out.")
+    if bare.any():
+        told.append(f"{name}: {int(bare.sum())} of {len(scores)} pictures carry no label at its threshold.")
+    if foreign:
+        fix = "They are taken as they are; rename gives them other words."
+        told.append(f"{name}: {len(foreign)} labels are not in plain Latin letters, e.g. {some(foreign, 3)}. {fix}")
+    return told
 
 
 def _spread(part: Result, labels: list[str]) -> npt.NDArray[np.float32]:

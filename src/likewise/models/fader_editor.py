@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,42 @@ class FaderEditor:
             raise SpecError(f"with detail = 'drawn' pictures are of {size} x {size} pixels", got=got)
         parts = [self._edited(pictures[i : i + _BATCH], level) for i in range(0, len(pictures), _BATCH)]
         return np.concatenate(parts) if parts else pictures.copy()
+
+    @property
+    def resolution(self) -> int:
+        """How large the crop is that the network sees; its change is enlarged into the picture."""
+        return self.fader.shape.size
+
+    def sweep(self, pictures: Pictures, levels: Sequence[float], images: Sequence[str] | None = None) -> Pictures:
+        """Return the pictures at all levels, ``[n, K, H, W, 3]``: each is encoded once, levels go together."""
+        few = max(1, _BATCH // max(len(levels), 1))
+        parts = [self._swept(pictures[i : i + few], levels) for i in range(0, len(pictures), few)]
+        shape = (0, len(levels), *pictures.shape[1:])
+        return np.concatenate(parts) if parts else np.zeros(shape, np.uint8)
+
+    def redraw(self, pictures: Pictures, images: Sequence[str] | None = None) -> Pictures:
+        """Return pictures with every dial where they have it: with ``detail = "keep"`` they are untouched."""
+        if self.detail == KEEP:
+            return pictures.copy()
+        with torch.inference_mode():
+            x = self._seen(pictures)
+            return to_pictures(self.fader.decoder(self.fader.encoder(x), self.fader.read(x)).cpu().numpy())
+
+    def _swept(self, pictures: Pictures, levels: Sequence[float]) -> Pictures:
+        count = len(levels)
+        with torch.inference_mode():
+            x = self._seen(pictures)
+            code, own = self.fader.encoder(x), self.fader.read(x)
+            turned = torch.stack(
+                [_turned(self.fader, own, self.attribute, level, hold=self.hold) for level in levels], dim=1
+            )  # [n, K, k]
+            drawn = self.fader.decoder(code.repeat_interleave(count, dim=0), turned.flatten(0, 1))
+            if self.detail == DRAWN:
+                made = to_pictures(drawn.cpu().numpy())
+            else:
+                change = drawn - self.fader.decoder(code, own).repeat_interleave(count, dim=0)
+                made = _changed(np.repeat(pictures, count, axis=0), change)
+        return made.reshape(len(pictures), count, *made.shape[1:])
 
     def read(self, pictures: Pictures) -> Array:
         """Say where the attributes of pictures stand, by the network's own reader, ``[n, k]``."""

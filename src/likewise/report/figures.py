@@ -21,7 +21,7 @@ from likewise.tables import Contrast, Estimates
 INK, FAINT, FOCAL, OTHER, TRUE = "#1b1f24", "#8b949e", "#0b6e75", "#b3541e", "#6b3fa0"
 WIDE, NARROW = 7.2, 3.9  # inches: a desk, a phone
 _VARIABLES = {INK: "--ink", FAINT: "--faint", FOCAL: "--focal", OTHER: "--other", TRUE: "--true"}
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none",
     "axes.edgecolor": FAINT, "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK, "ytick.color": INK,
     "axes.spines.top": False, "axes.spines.right": False, "figure.facecolor": "none", "axes.facecolor": "none",
@@ -34,7 +34,7 @@ def love_plot(balance: Estimates, *, width: float = WIDE) -> Figure:
     """Draw the absolute standardised mean difference of every covariate, before (hollow) and after (filled)."""
     frame = balance.where(stat="smd").frame.assign(size=lambda rows: rows["estimate"].abs())
     wide = frame.pivot(index="quantity", columns="sample", values="size").sort_values("all")
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, 1.1 + 0.32 * len(wide)), layout="constrained")
         axes = figure.subplots()
         for line, style in ((0.1, "--"), (0.05, ":")):
@@ -46,11 +46,11 @@ def love_plot(balance: Estimates, *, width: float = WIDE) -> Figure:
         axes.plot(wide["all"], rows, color=OTHER, fillstyle="none", label="as the images come", **common)
         if "matched" in wide:
             axes.plot(wide["matched"], rows, color=FOCAL, label="look-alikes", **common)
-        axes.set_yticks(list(rows), [_plain(name) for name in wide.index])
+        axes.set_yticks(list(rows), [plain(name) for name in wide.index])
         axes.set_xlim(left=0)
         axes.set_ylim(-0.6, len(wide) - 0.4)
         axes.set_xlabel("absolute standardised mean difference")
-        _legend(figure)
+        legend(figure)
     return figure
 
 
@@ -59,13 +59,14 @@ def gap_plot(estimates: Estimates, quantity: str, *, width: float = WIDE) -> Fig
     frame = estimates.where(quantity=quantity).frame
     rows = [(key, frame[(frame["sample"] == key[0]) & (frame["stat"] == key[1])]) for key in _LOOKS]
     rows = [(key, found) for key, found in rows if len(found)]
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, 1.0 + 0.42 * len(rows)), layout="constrained")
         axes = figure.subplots()
         axes.axvline(0, color=FAINT, linewidth=1)
         for height, ((sample, stat), found) in enumerate(reversed(rows)):
             _interval(axes, found.iloc[0], height, _LOOKS[sample, stat])
-            truth = frame[frame["sample"] == ("truth: all" if sample == "all" else "truth: alike")]
+            known = "truth: all" if sample == "all" else "truth: alike"
+            truth = frame[(frame["sample"] == known) & (frame["stat"] == "gap")]
             if len(truth):
                 axes.plot(truth["estimate"], [height], "|", color=TRUE, markersize=22, markeredgewidth=2.5)
         axes.set_yticks(range(len(rows)), [SAMPLES[key] for key, _ in reversed(rows)])
@@ -79,7 +80,7 @@ def rate_plot(estimates: Estimates, *, width: float = WIDE) -> Figure:
     frame = estimates.where(stat="rate").frame
     frame["step"] = frame["group"].str.removeprefix("level ").astype(float)
     names = sorted(frame["quantity"].unique())
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         columns = min(max(2, int(width / 1.8)), len(names))
         lines = -(-len(names) // columns)
         figure = Figure(figsize=(width, 0.5 + 1.8 * lines), layout="constrained")
@@ -95,7 +96,7 @@ def rate_plot(estimates: Estimates, *, width: float = WIDE) -> Figure:
 
 def det_plot(steps: pd.DataFrame, contrast: Contrast, *, width: float = WIDE) -> Figure:
     """Draw each group's false non-match rate over its own false match rate, both on log scales, with bands."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, 3.1), layout="constrained")
         axes = figure.subplots()
         for name, colour, marker in ((contrast.focal, FOCAL, "s"), (contrast.reference, OTHER, "o")):
@@ -112,7 +113,7 @@ def det_plot(steps: pd.DataFrame, contrast: Contrast, *, width: float = WIDE) ->
             axis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("impostors of the group let in (FMR)")
         axes.set_ylabel("genuine pairs missed (FNMR)")
-        _legend(figure)
+        legend(figure)
     return figure
 
 
@@ -120,7 +121,7 @@ def _rates(axes: Axes, rows: pd.DataFrame, name: str) -> None:
     axes.axvspan(-1, 1, color=FAINT, alpha=0.12, linewidth=0)
     axes.fill_between(rows["step"], rows["low"], rows["high"], color=FOCAL, alpha=0.25, linewidth=0)
     axes.plot(rows["step"], rows["estimate"], color=FOCAL, marker="o", markersize=4)
-    axes.set_title(_plain(name.split(": ", 1)[-1]), fontsize=10)
+    axes.set_title(plain(name.split(": ", 1)[-1]), fontsize=10)
     axes.set_ylim(0, 1)
 
 
@@ -131,11 +132,12 @@ def _interval(axes: Axes, row: pd.Series, height: int, look: tuple[str, str]) ->
     axes.plot([row["estimate"]], [height], marker, color=colour, markersize=8)
 
 
-def _legend(figure: Figure) -> None:
+def legend(figure: Figure) -> None:
+    """Say above the figure what its marks mean."""
     figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=9.5, handletextpad=0.3)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Make a column's name readable; a dollar sign would start a formula."""
     return name.replace("_", " ").replace("$", r"\$")
 
@@ -144,7 +146,7 @@ def to_svg(figure: Figure, description: str) -> str:
     """Return the figure for a page: text stays text, colours are the page's, the same input gives the same bytes."""
     buffer = io.StringIO()
     salt = f"likewise {figure.get_figwidth()}"  # the wide and the narrow drawing may not share names
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
+    with mpl.rc_context({**STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's fonts draw it, not ours
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()

@@ -13,8 +13,12 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
+from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
+from likewise.report.leg_figures import curve_plot, legs_plot
+from likewise.report.legs import curve_words, curves, panels
 from likewise.report.rates import curve_steps, error_findings, error_quantities, recognisers
+from likewise.report.sweep import certificate_rows, embedded, placebo_rows, striking
 from likewise.report.words import (
     SLOPE_TESTS,
     balance_verdict,
@@ -40,9 +44,11 @@ def write_report(
     pairs: Pairs,
     balance: Estimates,
     estimates: Estimates,
+    fidelity: Estimates | None = None,
     made: Mapping[str, Mapping[str, Any]],
+    sheet: Path | None = None,
 ) -> Path:
-    """Draw the report; ``made`` says of each artefact how it was made (its sidecar)."""
+    """Draw the report; ``made`` says of each artefact how it was made (its sidecar), ``sheet`` is a picture or none."""
     environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
     page = environment.get_template("report.html.j2").render(
         title=title,
@@ -51,13 +57,26 @@ def write_report(
         findings=[*gap_findings(estimates, contrast), *error_findings(estimates, contrast)],
         slope_finding=slope_finding(estimates),
         sample=_sample(pairs, contrast),
+        fidelity=fidelity_rows(fidelity, contrast),
         verdict=balance_verdict(balance),
         balance=_balance_table(balance, contrast),
         love=_drawn(partial(love_plot, balance), balance_verdict(balance)),
+        legs=_legs(estimates, contrast),
         gaps=_gaps(estimates),
+        curves=[
+            {
+                "name": named(name),
+                "words": curve_words(rows),
+                "figure": _drawn(partial(curve_plot, rows), curve_words(rows)),
+            }
+            for name, rows in curves(estimates)
+        ],
         errors=_errors(estimates, contrast),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
+        placebos=placebo_rows(estimates),
+        certificate=certificate_rows(made),
+        sheet=embedded(sheet),
         truth=truth_rows(estimates),
         made=_made(made),
         notes=[note for entry in made.values() for note in entry["notes"]],
@@ -111,13 +130,20 @@ def _balance_table(balance: Estimates, contrast: Contrast) -> list[dict[str, str
     return rows
 
 
+def _legs(estimates: Estimates, contrast: Contrast) -> dict[str, Any]:
+    shown = [panel for panel in panels(estimates, contrast) if len(panel.legs) > 1]
+    told = "; ".join(f"{panel.quantity}, {leg.name}: {leg.text}" for panel in shown for leg in panel.legs)
+    figure = _drawn(partial(legs_plot, shown, contrast), told) if shown else None
+    return {"figure": figure, "conclusions": [panel.conclusion for panel in shown]}
+
+
 def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
     frame = estimates.frame
     shown = []
     errors = error_quantities(estimates)
     for quantity in frame.loc[(frame["stat"] == "gap") & ~frame["quantity"].isin(errors), "quantity"].unique():
         part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
-        part = part[~part["sample"].str.startswith("truth: ")]
+        part = part[~part["sample"].str.startswith(("truth: ", "design: "))]
         rows = [_gap_row(row) for _, row in part.iterrows()]
         told = "; ".join(f"{row['what']} {row['value']}" for row in rows)
         figure = _drawn(partial(gap_plot, estimates, quantity), told)
@@ -148,12 +174,12 @@ def _gap_row(row: pd.Series) -> dict[str, str]:
 def _rates(estimates: Estimates) -> Markup | None:
     if not (estimates.frame["stat"] == "rate").any():
         return None
-    return _drawn(partial(rate_plot, estimates), slope_finding(estimates))
+    return _drawn(partial(rate_plot, striking(estimates)), slope_finding(estimates))
 
 
 def _slope_table(estimates: Estimates) -> list[dict[str, str]]:
     frame = estimates.frame
-    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & ~frame["sample"].str.startswith("truth: ")]
+    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & (frame["sample"] == "counterfactual")]
     rows = rows.sort_values("estimate", ascending=False, kind="stable")
     tests = frame[frame["stat"].isin(SLOPE_TESTS) & (frame["group"] == "attribute")]
     p = tests.pivot(index="quantity", columns="stat", values="estimate")

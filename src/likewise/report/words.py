@@ -124,7 +124,8 @@ def _times(row: pd.Series) -> str:
 def slope_finding(estimates: Estimates) -> str:
     """Say which labels move when only the attribute is turned."""
     frame = estimates.frame
-    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & frame["low"].notna()]
+    edited = frame["sample"] == "counterfactual"
+    rows = frame[edited & frame["stat"].isin(["slope", "rate_slope"]) & frame["low"].notna()]
     if rows.empty:
         return ""
     moving = rows[(rows["low"] > 0) | (rows["high"] < 0)]
@@ -158,6 +159,8 @@ def truth_rows(estimates: Estimates) -> list[dict[str, str]]:
     """Set each planted value beside its estimate."""
     frame = estimates.frame
     rows = []
+    scaled, designs = frame["stat"].str.endswith("_in_sd"), frame["sample"].str.startswith("design: ")
+    frame = frame[~scaled & ~designs]
     for _, true in frame[frame["sample"].str.startswith("truth: ")].iterrows():
         own = frame[(frame["quantity"] == true["quantity"]) & ~frame["sample"].str.startswith("truth: ")]
         for _, row in own[own["stat"].isin(_answers_to(true))].iterrows():

@@ -23,7 +23,7 @@ Choose = Callable[[str, str], dict[str, str]]
 """Given the opaque item and the page, the fields of an answer."""
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
 _FORM = re.compile(r'<form method="post" action="/task".*?</form>', re.DOTALL)
-_OPTION = re.compile(r'name="(answer-\d+)" value="([^"]*)"')
+OPTION = re.compile(r'name="(answer-\d+)" value="([^"]*)"')
 _SLOW_DOWN, _A_LITTLE = 429, 0.5
 _MOST_STEPS = 5000
 
@@ -180,7 +180,7 @@ def chooser(study: Parts, items: dict[str, str], truth: dict[str, float], abilit
     def choose(opaque: str, form: str) -> dict[str, str]:
         item = study.items[items[opaque]]
         offered: dict[str, list[str]] = {}
-        for name, value in _OPTION.findall(form):
+        for name, value in OPTION.findall(form):
             offered.setdefault(name, []).append(value)
         fields = {}
         for question, (name, values) in zip(study.asked(item), offered.items(), strict=True):

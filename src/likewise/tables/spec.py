@@ -80,6 +80,8 @@ class MatchSpec:
     """approximate asks an index (faiss) for the first lists; the result says how much of the true nearest it found."""
     both_sides: str = "error"
     """What to do with an identity that has images on both sides: refuse, drop it, or keep its majority."""
+    score_on: tuple[str, ...] = ()
+    """Columns that the propensity score is fitted on; empty means the mean latent."""
     score: str = "logit"
     """The scale of the propensity score on which images are compared."""
     folds: int = 5
@@ -88,7 +90,7 @@ class MatchSpec:
     """For random orders and for dealing identities into folds."""
 
     def __post_init__(self) -> None:
-        for name in ("antiexact", "exact"):
+        for name in ("antiexact", "exact", "score_on"):
             object.__setattr__(self, name, _words(getattr(self, name), name))
         object.__setattr__(self, "caliper", _limits(self.caliper))
         object.__setattr__(self, "reference_where", _conditions(self.reference_where))
@@ -151,6 +153,7 @@ class MatchSpec:
                 self.search != "exact" and (self.method != "greedy" or self.distance == "given"),
                 "approximate search is for the greedy method on vectors",
             ),
+            (not scored and self.score_on, "score_on needs the method 'propensity'"),
             (not scored and self.score != "logit", "score needs the method 'propensity'"),
             (not scored and self.folds != 5, "folds need the method 'propensity'"),
             (self.seed and self.order != "random" and not scored, "a seed needs a random order or folds"),
@@ -171,7 +174,7 @@ class MatchSpec:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON and TOML can hold."""
         plain = asdict(self)
-        lists = {name: list(plain[name]) for name in ("antiexact", "exact", "row_weights")}
+        lists = {name: list(plain[name]) for name in ("antiexact", "exact", "score_on", "row_weights")}
         return {**plain, **lists, "caliper": dict(self.caliper), "reference_where": dict(self.reference_where)}
 
     @classmethod

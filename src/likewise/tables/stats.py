@@ -60,6 +60,14 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analyse.gaps:explained": (
         Stat("share_gone", "share of the crude gap that goes away with matching", 0.0, "index"),
     ),
+    "likewise.analyse.legs:agreement_of_legs": (
+        Stat("leg_difference", "matched gap less the change in edited pictures", 0.0, "difference", "none"),
+        Stat("agreement_p", "p of both legs being equal", None, "index"),
+    ),
+    "likewise.analyse.legs:on_one_scale": (
+        Stat("gap_in_sd", "gap in standard deviations of the answers", 0.0, "difference", "none"),
+        Stat("adjusted_gap_in_sd", "adjusted gap in standard deviations of the answers", 0.0, "difference", "none"),
+    ),
     "likewise.analyse.panel:panel": (Stat("share", "share", None, "proportion"),),
     "likewise.analyse.slopes:slopes": (
         Stat("slope", "slope of the relative label rate", 0.0, "difference", "none"),
@@ -77,12 +85,18 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analyse.slope_tests:beyond_placebo": (
         Stat("slope_excess", "slope beyond the placebo's", 0.0, "difference", "none"),
     ),
+    "likewise.analyse.placebo:rate_shifts": (
+        Stat("rate_shift", "label rate less that of the untouched pictures", 0.0, "difference", "none"),
+    ),
     "likewise.design.balance:balance": (
         Stat("smd", "standardised mean difference", 0.0, "difference", "none"),
         Stat("variance_ratio", "variance ratio", 1.0, "ratio", "none"),
         Stat("ks", "largest distance of the distributions (KS)", 0.0, "index", "lower"),
         Stat("ecdf_mean", "mean distance of the distributions", 0.0, "index", "lower"),
         Stat("pair_distance", "mean distance within pairs, standardised", 0.0, "index", "lower"),
+    ),
+    "likewise.analyse.left_out:left_out": (
+        Stat("left_out", "share of images left out at the gate", None, "proportion", "lower"),
     ),
     "likewise.design.beyond:energy": (
         Stat("energy_distance", "energy distance of the two groups", 0.0, "index", "lower"),

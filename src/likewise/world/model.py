@@ -170,14 +170,14 @@ class World:
             ("people: same", self.people_effect, PEOPLE),
         ):
             mixed = sum(weights.get(c.factor, 0.0) * self.confounding * c.shift for c in COVARIATES)
-            rows.append(_row(quantity, "gap", "truth: all", CONTRAST.label, effect + mixed))
-            rows.append(_row(quantity, "gap", "truth: alike", CONTRAST.label, effect))
+            rows.append(planted_row(quantity, "gap", "truth: all", CONTRAST.label, effect + mixed))
+            rows.append(planted_row(quantity, "gap", "truth: alike", CONTRAST.label, effect))
         for label in LABELS:
             rates = np.array([self.rate(label, level) for level in levels])
             middle = int(np.argmin(np.abs(np.asarray(levels))))
             centred = np.asarray(levels) - np.mean(levels)
             slope = float(rates / rates[middle] @ centred / (centred @ centred))
-            rows.append(_row(f"world-classifier: {label.name}", "slope", "truth: alike", "attribute", slope))
+            rows.append(planted_row(f"world-classifier: {label.name}", "slope", "truth: alike", "attribute", slope))
         return Estimates.of(rows)
 
     def rate(self, label: Label, level: float) -> float:
@@ -200,7 +200,8 @@ class World:
         return total
 
 
-def _row(quantity: str, stat: str, sample: str, group: str, value: float) -> dict[str, object]:
+def planted_row(quantity: str, stat: str, sample: str, group: str, value: float) -> dict[str, object]:
+    """Return a known value as a row for Estimates; it has no interval."""
     return {
         "quantity": quantity, "stat": stat, "sample": sample, "group": group, "estimate": value, "low": np.nan,
         "high": np.nan, "level": np.nan, "n": 0, "clusters": 0, "method": "from the planted model",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -27,6 +29,7 @@ class WorldGenerator:
 
     name, licence = "world-generator", _LICENCE
     rows, dim, resolution = _ROWS, _DIM, SIZE
+    mask, toy = "none", True
 
     def __init__(self) -> None:
         rng = np.random.default_rng(20210)  # fixes which direction of W is which factor
@@ -51,12 +54,17 @@ class WorldEditor:
     """Overwrites the attribute's factor and draws the face anew; every other pixel pattern stays."""
 
     name, licence, attribute = "world-editor", _LICENCE, "perceived_gender"
+    mask, toy = "none", True  # these faces are drawings: nobody is in them, and their hair is part of the attribute
 
     def edit(self, pictures: Pictures, level: float) -> Pictures:
         """Return the pictures with the attribute at ``level``."""
         factors = see(pictures)
         factors[:, 0] = level
         return to_pictures(draw(factors))
+
+    def redraw(self, pictures: Pictures, images: Sequence[str] | None = None) -> Pictures:
+        """Return the pictures drawn anew with the attribute where they have it."""
+        return to_pictures(draw(see(pictures)))
 
 
 class WorldRecogniser:
@@ -97,6 +105,22 @@ class WorldClassifier:
                 height = height + weight * factors[:, FACTORS.index(factor)]
             scores[label.name] = (1 / (1 + np.exp(-4 * height))).astype(np.float32)
         return scores
+
+
+class WorldAttributes:
+    """Says what a face shows, by the factors themselves: a judge of edits that nobody was trained with."""
+
+    name, licence, threshold = "world-attributes", _LICENCE, 0.5
+
+    def score(self, pictures: Pictures) -> dict[str, Array]:
+        """Return a confidence for each attribute, rising with its factor."""
+        factors = see(pictures)
+        labels = {"female": 0, "older": 1, "eyeglasses": 2, "smiling": 3, "light from the left": 4}
+        middle = {"eyeglasses": 0.5, "smiling": 0.5}
+        return {
+            label: (1 / (1 + np.exp(-2 * (factors[:, k] - middle.get(label, 0.0))))).astype(np.float32)
+            for label, k in labels.items()
+        }
 
 
 class WorldCrowd:

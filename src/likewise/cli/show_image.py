@@ -1,0 +1,100 @@
+"""show --image: one image of an audit, its reconstruction, and what directions make of it, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from likewise.cli.directions import FITTED
+from likewise.cli.framing import framed
+from likewise.cli.making import LATENTS, Job
+from likewise.cli.plan import read_plan
+from likewise.cli.progress import Quiet
+from likewise.cli.stages import stages
+from likewise.errors import ImageError, LikewiseError, SpecError, StageError, nearest, some
+from likewise.images import save
+from likewise.make.counterfactual import file_of
+from likewise.make.directions import Directions, fit, shipped
+from likewise.make.fidelity import check_latents, shrunk
+from likewise.make.sheet import sheet
+from likewise.make.traverse import moved
+from likewise.plugins import Array, Generator, Pictures, create, to_pictures
+from likewise.store import PLAN, Folder
+from likewise.tables import Faces, Vectors
+
+AMOUNTS = (-2.0, -1.0, 1.0, 2.0)
+SIDE = 256
+_BIGGER = 128  # what is drawn smaller is shown enlarged, so that it can be seen
+
+
+def show_image(
+    root: Path, image: str, *, out: Path | None, directions: str, along: Sequence[str], hold: Sequence[str],
+    amounts: Sequence[float],
+) -> list[str]:  # fmt: skip
+    """Write original | reconstruction | edits of one image as PNG, a row a direction."""
+    folder = Folder(str(root))
+    plan = read_plan(folder.path(PLAN))
+    job = Job(folder, plan, Quiet(), "", [stage.artefact for stage in stages(plan)])
+    if plan.vectors or not job.path(LATENTS).is_dir():
+        raise StageError("the images of the audit are projected", got="no latents", fix=f"likewise project {root}")
+    (faces, album), vectors = framed(job), Vectors.read(job.path(LATENTS))
+    if image not in vectors:
+        fix = nearest(image, vectors.images) or f"There is {some(vectors.images)}."
+        raise ImageError("the image has a latent", got=repr(image), fix=fix)
+    generator: Generator = create("generator", plan.project.generator, plan.project.options)
+    w = vectors.take([image])
+    check_latents(generator, w)
+    known = _directions(job, directions, generator, faces, vectors)
+    chosen = _along(known, along, plan.contrast.column)
+    original = album([image], size=generator.resolution)
+    rows = [_row(generator, w, original, known, name, hold, amounts) for name in chosen or [""]]
+    words = ["original", "reconstruction", *([f"{amount:+g} sd" for amount in amounts] if chosen else [])]
+    path = out or root / "shown" / file_of(image)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save(path, sheet(rows, words, [name.replace("_", " ") for name in chosen]))
+    edits = f", edits along {', '.join(chosen)} ({known.labels})" if known and chosen else ", no edits: no directions"
+    return [f"wrote {path}: original, reconstruction{edits}"]
+
+
+def _directions(job: Job, given: str, generator: Generator, faces: Faces, vectors: Vectors) -> Directions | None:
+    """Take the directions that are given, the folder's own, the shipped ones, or fit the contrast's on the spot."""
+    own = job.folder.root / FITTED
+    if given or own.is_file():
+        found = Directions.read(given or own)
+        if found.gradients.shape[1] != generator.dim:
+            raise SpecError(f"directions are of {generator.dim} dimensions", got=str(found.gradients.shape[1]))
+        return found
+    try:
+        found = shipped(job.plan.project.generator)
+        return found if found.source.startswith(generator.name) else None
+    except SpecError:
+        pass
+    try:
+        return fit(faces, vectors, [job.plan.contrast.column], labels="the audit's own table")
+    except LikewiseError:  # too few images, more than two levels: the picture is shown without edits
+        return None
+
+
+def _along(known: Directions | None, along: Sequence[str], column: str) -> list[str]:
+    """Say which directions are shown: those asked for, or the one that is about the contrast, or the first."""
+    if known is None:
+        if along:
+            raise SpecError("--along needs directions", got="none for this generator", fix="likewise directions fit")
+        return []
+    about = column.split("_", 1)[-1]
+    return list(along) or [next((name for name in known.names if name.endswith(about)), known.names[0])]
+
+
+def _row(
+    generator: Generator, w: Array, original: Pictures, known: Directions | None, name: str,
+    hold: Sequence[str], amounts: Sequence[float],
+) -> Pictures:  # fmt: skip
+    latents = [w]
+    if known is not None and name:
+        step = known.step(name, hold=[held for held in hold if held != name])
+        latents += list(moved(w, step, amounts))
+    drawn = to_pictures(generator.synthesise(np.concatenate(latents)))
+    size = min(SIDE, max(generator.resolution, _BIGGER))
+    return shrunk(np.concatenate([original, drawn]), size)

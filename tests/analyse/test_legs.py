@@ -1,0 +1,122 @@
+"""Find and make on one scale: the change in edited pictures, the difference of the legs, and the curve of designs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.analyse.curve import curve
+from likewise.analyse.gaps import gaps
+from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
+from likewise.errors import TableError
+from likewise.world.planted import CONTRAST, Recognition
+
+EFFECT = 0.05
+
+
+def world(seed: int, *, made: float = EFFECT, identities: int = 120):
+    """Return a planted recogniser whose edited pictures carry an effect of their own."""
+    planted = Recognition(identities, seed, genuine=2, impostors=2, effect=EFFECT)
+    ratings, trials, faces, pairs = planted.tables()
+    rng = np.random.default_rng([seed, 5])
+    genuine = trials.genuine().frame.drop_duplicates("b")[: identities // 2]
+    levels = (-1.0, 0.0, 1.0)
+    frame = pd.concat([genuine.assign(level=level) for level in levels], ignore_index=True)
+    tag = frame["level"].map("@{:+g}".format)
+    turned = pd.concat(
+        [
+            pd.DataFrame({"image": frame[end] + tag, "parent": frame[end], "level": frame["level"]})
+            for end in ("a", "b")
+        ],
+        ignore_index=True,
+    ).drop_duplicates("image")
+    turned["identity"] = turned["parent"].map(faces.identities)
+    own = frame["a"].map(
+        ratings.frame.set_index("unit")["value"]
+        .rename(index=dict(zip(trials.frame["pair"], trials.frame["a"], strict=True)))
+        .groupby(level=0)
+        .first()
+    )
+    answers = pd.DataFrame({"unit": frame["pair"] + tag, "rater": "planted", "question": "distance"})
+    answers["value"] = own.to_numpy() + made / 2 * frame["level"].to_numpy() + rng.normal(0, 0.03, len(frame))
+    asked = pd.DataFrame({"pair": answers["unit"], "a": frame["a"] + tag, "b": frame["b"] + tag, "same": True})
+    both = lw.Ratings(pd.concat([ratings.frame, answers], ignore_index=True))
+    return both, trials, faces, pairs, lw.Pairs(asked), lw.Faces(turned)
+
+
+def compared(seed: int, **options) -> pd.DataFrame:
+    ratings, trials, faces, pairs, asked, turned = world(seed, **options)
+    found = agreement_of_legs(
+        ratings, trials.genuine(), faces, CONTRAST, pairs=pairs, turned_trials=asked, turned=turned
+    )
+    return found.frame.set_index("stat")
+
+
+def test_the_change_in_edited_pictures_is_the_mean_of_plain_differences():
+    ratings, _, _, _, asked, turned = world(1)
+    row = turned_gaps(ratings, asked, turned, CONTRAST).frame.iloc[0]
+    wide = ratings.frame.set_index("unit")["value"]
+    high, low = (wide[wide.index.str.endswith(end)].to_numpy() for end in ("@+1", "@-1"))
+    assert row["estimate"] == pytest.approx((high - low).mean())
+    assert row["low"] < EFFECT < row["high"]
+    assert (row["sample"], row["n"], row["clusters"]) == ("counterfactual", len(high), len(high))
+
+
+def test_the_difference_of_the_legs_is_that_of_their_estimates():
+    ratings, trials, faces, pairs, asked, turned = world(2)
+    found = agreement_of_legs(
+        ratings, trials.genuine(), faces, CONTRAST, pairs=pairs, turned_trials=asked, turned=turned
+    )
+    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(trials.genuine().frame["pair"])])
+    matched = gaps(own, trials.genuine(), faces, CONTRAST, pairs=pairs).where(sample="matched", stat="gap").frame
+    made = turned_gaps(ratings, asked, turned, CONTRAST).frame
+    expected = matched["estimate"].iloc[0] - made["estimate"].iloc[0]
+    assert found.where(stat="leg_difference").frame["estimate"].iloc[0] == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_equal_legs_are_found_apart_in_one_world_of_twenty_and_unequal_ones_mostly():
+    seeds = range(200)
+    p = np.array([compared(seed).loc["agreement_p", "estimate"] for seed in seeds])
+    assert abs(np.mean(p < 0.05) - 0.05) < 3 * (0.05 * 0.95 / len(p)) ** 0.5
+    apart = [compared(seed, made=EFFECT + 0.08).loc["agreement_p", "estimate"] < 0.05 for seed in range(20)]
+    assert np.mean(apart) > 0.8
+
+
+def test_a_trial_at_two_levels_is_refused():
+    ratings, _, _, _, asked, turned = world(3)
+    frame = asked.frame
+    frame.loc[0, "b"] = frame.loc[0, "b"].replace("@-1", "@+1")
+    with pytest.raises(TableError, match="at one level"):
+        turned_gaps(ratings, lw.Pairs(frame), turned, CONTRAST)
+
+
+def test_a_gap_in_standard_deviations_is_the_gap_over_the_spread_of_answers():
+    ratings, trials, faces, pairs, *_ = world(4)
+    genuine = trials.genuine()
+    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(genuine.frame["pair"])])
+    found = gaps(own, genuine, faces, CONTRAST, pairs=pairs, covariates=["eyeglasses"])
+    scaled = on_one_scale(found, own, genuine).frame
+    plain = found.frame[found.frame["stat"].isin(["gap", "adjusted_gap"])]
+    np.testing.assert_allclose(scaled["estimate"], plain["estimate"] / own.frame["value"].std())
+    assert set(scaled["stat"]) == {"gap_in_sd", "adjusted_gap_in_sd"}
+
+
+def test_the_curve_holds_every_design_and_names_what_it_cannot_carry():
+    ratings, trials, faces, pairs, *_ = world(5)
+    genuine = trials.genuine()
+    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(genuine.frame["pair"])])
+    few = lw.Pairs(pairs.frame[:1])
+    faces = faces.with_attribute("yaw", pd.Series(np.arange(len(faces)) % 3, index=faces.images))
+    found, left_out = curve(
+        own, genuine, faces, CONTRAST, designs={"plan": pairs, "few": few}, covariates=["eyeglasses", "yaw"]
+    )
+    assert list(found.frame["sample"].unique()) == [
+        "design: plan", "design: plan, without eyeglasses", "design: plan, without yaw",
+    ]  # fmt: skip
+    assert {line.split(":")[0].split(",")[0] for line in left_out} == {"few"}
+    direct = gaps(own, genuine, faces, CONTRAST, pairs=pairs, covariates=["yaw"]).where(stat="adjusted_gap").frame
+    without = found.where(sample="design: plan, without eyeglasses").frame
+    assert without["estimate"].iloc[0] == pytest.approx(direct["estimate"].iloc[0])
