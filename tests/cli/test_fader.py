@@ -143,7 +143,9 @@ def test_a_picture_is_not_drawn_by_half(faces, capsys):
 
 def test_the_shipped_fader_edits_without_options(audit, capsys):
     text = (audit / "audit.toml").read_text()
-    (audit / "audit.toml").write_text(text.replace('editor = "world"', 'editor = "fader"\nmost = 2\nmask = "none"\nplacebo = false'))
+    (audit / "audit.toml").write_text(
+        text.replace('editor = "world"', 'editor = "fader"\nmost = 2\nmask = "none"\nplacebo = false')
+    )
     assert run(capsys, "read", audit, "--quiet")[0] == 0
     code, _, err = run(capsys, "counterfactual", audit, "--quiet")
     assert code == 0, err
