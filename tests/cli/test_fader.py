@@ -89,18 +89,18 @@ def test_the_shipped_fader_is_shown_with_its_card(capsys):
     assert code == 0
     assert "turns perceived_gender, holds smiling, young, eyeglasses" in out
     assert "licence: research-only" in out
-    assert re.search(r"AUC of a fresh classifier on the picture: perceived_gender [01]\.\d", out)
-    assert re.search(r"a network that learned on held faces: perceived_gender 0\.\d", out)
+    assert re.search(r"AUC of a fresh classifier on the picture: .*perceived_gender [01]\.\d", out)
+    assert re.search(r"a network that learned on held faces: .*perceived_gender 0\.\d", out)
     assert "no photograph was used" in out
     assert SHIPPED.stat().st_size < 20e6
 
 
 def test_the_page_of_the_fader_says_what_its_card_says():
-    card = load_fader(SHIPPED)[1]
+    fader, card = load_fader(SHIPPED)
     text = (ROOT / "docs" / "fader.md").read_text(encoding="utf-8")
     numbers = [card["AUC of a fresh classifier on the picture"], *card["AUC of fresh classifiers on the code"].values()]
     for row in numbers:
-        assert " | ".join(f"{value:.3f}" for value in row.values()) in text
+        assert " | ".join(f"{row[name]:.3f}" for name in fader.shape.attributes) in text
     assert f"{card['drawn again']['psnr dB']} dB" in text
 
 
