@@ -1,8 +1,9 @@
 """What networks cost on this machine: ratios between settings and sizes, each pair measured in one run.
 
-    python benchmarks/networks.py [NAME ...]     one function a benchmark; without names, all of them
+    python -m benchmarks.networks [NAME ...]     one function a benchmark; without names, all of them
 
-CPU seconds of one thread, the median of a few repetitions after a warm-up, so that a busy machine changes little.
+exits, allocator: CPU seconds of one thread, the median of a few repetitions after a warm-up, so that a busy machine
+changes little. threads, embedding, describing: wall time, which needs an idle machine.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
 
+from benchmarks.embedding import FACES, describing, embedding
 from likewise.cli.tuning import _VARIABLES, keep_freed_memory
+from likewise.models.batches import cores
 from likewise.models.mobilestylegan import MobileStyleGAN
 
 REPEATS = 3
@@ -83,41 +87,67 @@ def _elsewhere(how: str) -> float:
     """Measure in a process of its own, because an allocator's settings stay."""
     clean = {name: value for name, value in os.environ.items() if name not in _VARIABLES}
     settings = {**clean, **(_VARIABLES if how == "environment" else {}), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, "--measure", how]
+    command = [sys.executable, "-m", "benchmarks.networks", "--measure", how]
     shown = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
     return float(json.loads(shown.stdout))
 
 
 def threads() -> None:
-    """Wall time of the step at 1024 px with one thread and with one for each core (two need an idle machine)."""
+    """Wall time of a projection's step with one thread and with one a core, and of two at once in processes."""
     keep_freed_memory()
-    generator = MobileStyleGAN()
-    spent = {}
-    for count in (1, os.cpu_count() or 1):
-        torch.set_num_threads(count)
-        spent[count] = _cost(_step(generator, 1024), time.perf_counter)
-        print(f"threads: {count} takes {1000 * spent[count]:7.0f} ms wall, {spent[count] / spent[1]:.2f} of one thread")
+    generator, count = MobileStyleGAN(), cores()
+    for size in (128, 1024):
+        spent = {}
+        for used in (1, count):
+            torch.set_num_threads(used)
+            spent[used] = _cost(_step(generator, size), time.perf_counter)
+        apart = _apart(size, count) / count
+        ways = {"one thread": spent[1], f"{count} threads": spent[count], f"{count} processes": apart}
+        said = ", ".join(f"{way} {1e3 * cost:.0f} ms ({spent[1] / cost:.2f} times)" for way, cost in ways.items())
+        print(f"threads: {size:4d} px, a step: {said}")
+
+
+def _apart(size: int, count: int) -> float:
+    """Return the wall time of a step in each of so many processes at once."""
+    command = [sys.executable, "-m", "benchmarks.networks", "--measure", f"step-{size}"]
+    settings = {**os.environ, "OMP_NUM_THREADS": "1"}
+    running = [subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    return statistics.fmean(float(json.loads(each.communicate()[0])) for each in running)
 
 
 BENCHMARKS = {work.__name__: work for work in (exits, fidelity, allocator, threads)}
+ON_PICTURES = {work.__name__: work for work in (embedding, describing)}
 
 
 def main() -> None:
     """Run the benchmarks that are named, or all."""
+    names = [*BENCHMARKS, *ON_PICTURES]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
-    parser.add_argument("--measure", choices=("plain", "mallopt", "environment"), help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where celebahq/images may lie")
+    parser.add_argument("--faces", type=int, default=FACES, help="how many faces embedding and describing look at")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
-        if given.measure == "mallopt":
-            keep_freed_memory()
-        print(json.dumps(_cost(_step(MobileStyleGAN(), 1024))))
+        print(json.dumps(_measured(given.measure)))
         return
-    unknown = set(given.names) - set(BENCHMARKS)
+    unknown = set(given.names) - set(names)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    for name in given.names or BENCHMARKS:
-        BENCHMARKS[name]()
+    for name in given.names or names:
+        if name in BENCHMARKS:
+            BENCHMARKS[name]()
+        else:
+            ON_PICTURES[name](given.data, given.faces)
+
+
+def _measured(what: str) -> float:
+    """Measure one thing in this process, for another."""
+    if what not in {"plain", "environment"}:
+        keep_freed_memory()
+    kind, _, size = what.partition("-")
+    clock = time.perf_counter if kind == "step" else time.process_time
+    return _cost(_step(MobileStyleGAN(), int(size or 1024)), clock)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ drawn, an impostor pair as the product of both. Failures are left out of the AUC
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,24 +142,6 @@ def frames(data: Path, *, most: int = 200) -> None:
         print(f"  mean points at 1024 px: {np.mean(points, axis=0).round(1).tolist()}")
 
 
-def speeds(count: int) -> None:
-    """Print what a face costs one by one and in batches, in seconds of one CPU, which other people's load leaves alone.
-
-    Run it with OMP_NUM_THREADS=1: threads that wait for one another would be counted.
-    """
-    rng = np.random.default_rng(0)
-    for name in ("faceplugin", "mobilefacenet", "openface"):
-        cost = {}
-        for batch in (1, 32):
-            recogniser = create("recogniser", name, {"batch": batch})
-            crops = rng.integers(0, 255, (count, recogniser.intake.size, recogniser.intake.size, 3), dtype=np.uint8)
-            recogniser.embed_crops(crops[:32])
-            started = time.process_time()
-            recogniser.embed_crops(crops)
-            cost[batch] = (time.process_time() - started) / count * 1e3
-        print(f"{name}: {cost[1]:.1f} ms one by one, {cost[32]:.1f} in batches: {cost[1] / cost[32]:.2f} times as fast")
-
-
 def main() -> None:
     """Measure and print one Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -168,14 +149,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("embedded"), help="where embeddings are kept")
     parser.add_argument("--only", default=",".join(NAMES), help="comma-separated recognisers")
     parser.add_argument("--identities", type=int, default=600)
-    parser.add_argument(
-        "--speed", type=int, default=0, metavar="N", help="only embed N crops, one by one and in batches"
-    )
     parser.add_argument("--frame", action="store_true", help="only say how far pictures are from the frame of FFHQ")
     given = parser.parse_args()
-    if given.speed:
-        speeds(given.speed)
-        return
     if given.frame:
         frames(given.data)
         return

@@ -1,6 +1,6 @@
 """How often a reported interval holds the world's true effect, over many worlds.
 
-Run: python benchmarks/world_coverage.py [WORLDS]   (400 worlds take some minutes)
+Run: python benchmarks/world_coverage.py [WORLDS] [--keep worlds.csv]   (400 worlds take some minutes)
 
 Each world is drawn, matched, rated by the recogniser and by people, swept and analysed like an audit; only the
 projection is replaced by reading the factors, which it recovers to rounding (tests/make/test_project.py). Beside
@@ -9,7 +9,8 @@ the reported interval stands the naive one that takes every answer for independe
 
 from __future__ import annotations
 
-import sys
+import argparse
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -100,14 +101,30 @@ def held(truth: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, object]]:
     return rows
 
 
-def main(worlds: int) -> None:
+def every(worlds: int, keep: Path | None) -> pd.DataFrame:
+    """Audit the worlds that are not kept yet; each is added to the file when it is done."""
+    parts = [pd.read_csv(keep)] if keep and keep.exists() else []
+    done = set(parts[0]["world"]) if parts else set()
+    for seed in sorted(set(range(worlds)) - done):
+        parts.append(pd.DataFrame(held(*audit(seed))).assign(world=seed))
+        if keep:
+            parts[-1].to_csv(keep, mode="a", header=not keep.exists(), index=False)
+    return pd.concat(parts, ignore_index=True)
+
+
+def main() -> None:
     """Print the share of worlds in which each interval holds its truth."""
-    rows = [row for seed in range(worlds) for row in held(*audit(seed))]
-    table = pd.DataFrame(rows).groupby(["quantity", "stat", "sample"])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("worlds", type=int, nargs="?", default=400)
+    parser.add_argument("--keep", type=Path, help="CSV to which every world is added, so that a stopped run goes on")
+    options = parser.parse_args()
+    rows = every(options.worlds, options.keep)
+    worlds = rows["world"].nunique()
+    table = rows.groupby(["quantity", "stat", "sample"])
     shown = table.agg(coverage=("inside", "mean"), bias=("miss", "mean"), width=("width", "mean")).reset_index()
     print(f"{worlds} worlds; a coverage of 95 % has a standard error of {(0.95 * 0.05 / worlds) ** 0.5:.1%}")
     print(shown.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
+    main()

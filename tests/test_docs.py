@@ -17,11 +17,14 @@ from likewise.tables import STATS, MatchSpec
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TEXT = {path: path.read_text() for path in PAGES}
+AS_A_WHOLE = ROOT / "docs" / "tutorial.md"  # its steps rest on each other: tests/test_tutorial.py follows them
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
     found = []
     for path, text in TEXT.items():
+        if path == AS_A_WHOLE:
+            continue
         for number, code in enumerate(re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)):
             found.append((f"{path.relative_to(ROOT)} {number}", code))
     return found

@@ -50,6 +50,9 @@ class Squares:
     def embed(self, x: Tensor) -> Tensor:
         return x.flatten(1)
 
+    def between(self, a: Tensor, b: Tensor) -> Tensor:
+        return (a - b).square().mean(dim=1)
+
     def features(self, signals: np.ndarray) -> np.ndarray:
         return signals.reshape(len(signals), -1)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,15 @@ FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF")  # no format whose decoder star
 SUFFIXES = ("", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 LARGE = 12_000_000
 MOST_PIXELS = 100_000_000  # a 100-megapixel photograph is real; beyond that it is a decompression bomb
+
+
+_AHEAD = 8  # pictures that are decoded before they are asked for
+
+
+@lru_cache(maxsize=1)
+def _decoders() -> ThreadPoolExecutor:
+    """Return threads to decode in, one a core: decoders let go of Python's lock."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="decoder")
 
 
 def inside(root: Path, name: str) -> Path:
@@ -93,7 +105,7 @@ class Album:
 
     def __call__(self, keys: Sequence[str], *, size: int | None = None) -> npt.NDArray[np.uint8]:
         """Return ``[n, H, W, 3]``; pictures of unequal size need a ``size`` to be brought to."""
-        pictures = [self._picture(key, size) for key in keys]
+        pictures = list(_decoders().map(lambda key: self._picture(key, size), keys))
         if len({picture.shape for picture in pictures}) > 1:
             raise ImageError("pictures looked at together are of one size", got=some({str(p.shape) for p in pictures}))
         return np.stack(pictures)
@@ -104,14 +116,18 @@ class Album:
         A run holds ``most`` bytes at most (but one picture at least), so photographs of any size can be gone through.
         """
         run: list[npt.NDArray[np.uint8]] = []
-        for place, key in enumerate(keys):
-            picture = self._picture(key, None)
+        for place, picture in enumerate(self._ahead(keys)):
             if run and (picture.shape != run[0].shape or (len(run) + 1) * picture.nbytes > most):
                 yield slice(place - len(run), place), np.stack(run)
                 run = []
             run.append(picture)
         if run:
             yield slice(len(keys) - len(run), len(keys)), np.stack(run)
+
+    def _ahead(self, keys: Sequence[str]) -> Iterator[npt.NDArray[np.uint8]]:
+        """Yield the pictures in order, decoded by all cores a few at a time."""
+        for start in range(0, len(keys), _AHEAD):
+            yield from _decoders().map(lambda key: self._picture(key, None), keys[start : start + _AHEAD])
 
     def _picture(self, key: str, size: int | None) -> npt.NDArray[np.uint8]:
         picture = decode(inside(self.root, self.files[key]))

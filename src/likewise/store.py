@@ -73,11 +73,11 @@ def versions() -> dict[str, str]:
 
 
 class Folder:
-    """An audit folder on disk."""
+    """An audit folder on disk; a new one, which may not be there yet, is only looked at."""
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | Path, *, new: bool = False) -> None:
         self.root = Path(root)
-        if not (self.root / PLAN).is_file():
+        if not new and not (self.root / PLAN).is_file():
             fix = f"Make one with: likewise init {self.root} --images ... --table ..."
             raise StoreError(f"{self.root} is an audit folder (it holds {PLAN})", fix=fix)
 

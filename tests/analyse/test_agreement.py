@@ -79,6 +79,7 @@ def test_answers_that_never_differ_have_no_alpha():
     still = lw.Ratings(planted([1.0] * 4)[0].frame.assign(value=1.0))
     found = agreement(still, question="q")
     assert found.where(stat="alpha").frame.empty and len(found) == 1
+    assert found.frame["method"].iloc[0].endswith("; all answers equal: no alpha")
 
 
 def test_dawid_skene_beats_the_majority_when_raters_differ():

@@ -1,4 +1,4 @@
-"""The mixed logit: against quadrature that it does not share a line with, and on planted leanings."""
+"""The mixed logit: against quadrature and a plain Laplace that it does not share a line with; planted leanings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from scipy import optimize
 from scipy.special import expit
 
 import likewise as lw
+from likewise.analyse.laplace import Laplace
 from likewise.analyse.logit import fit_logit
 from likewise.analyse.mixed import fit_mixed_logit
 from likewise.analyse.quality import mixed_quality, quality
@@ -49,6 +50,52 @@ def test_one_clustering_agrees_with_quadrature():
     ]
     spread = np.sqrt(np.diag(np.linalg.inv(bent)))[:2]
     assert np.sqrt(np.diag(ours.covariance)) == pytest.approx(spread, rel=0.15)
+
+
+def plain_laplace(x, y, image, rater):
+    """Return minus the log likelihood as a textbook writes it: dense matrices, modes by Newton, no gradient."""
+    z = np.hstack([np.eye(image.max() + 1)[image], np.eye(rater.max() + 1)[rater]])
+    split = image.max() + 1
+
+    def loss(theta):
+        lean = z * np.r_[np.full(split, np.exp(theta[-2])), np.full(z.shape[1] - split, np.exp(theta[-1]))]
+        b = np.zeros(z.shape[1])
+        for _ in range(30):
+            chance = expit(x @ theta[:-2] + lean @ b)
+            bent = np.eye(len(b)) + lean.T @ (lean * (chance * (1 - chance))[:, None])
+            b = b + np.linalg.solve(bent, lean.T @ (y - chance) - b)
+        eta = x @ theta[:-2] + lean @ b
+        return np.linalg.slogdet(bent)[1] / 2 - (y * eta - np.logaddexp(0, eta)).sum() + b @ b / 2
+
+    return loss
+
+
+@pytest.mark.parametrize("shape", [(30, 12, 8), (12, 30, 9)], ids=["few raters", "few images"])
+def test_the_fit_is_that_of_a_plain_laplace(shape):
+    images, raters, each = shape
+    x, y, image, rater = drawn(3, images=images, raters=raters, each=each, spreads=(0.9, 1.2))
+    image, rater = np.r_[image, image[:5]], np.r_[rater, rater[:5]]  # some meet twice
+    x, y = np.vstack([x, x[:5]]), np.r_[y, 1 - y[:5]]
+    loss, ours = plain_laplace(x, y, image, rater), fit_mixed_logit(x, y, image, rater)
+    other = optimize.minimize(loss, [0.0, 0.0, -0.5, -0.5], method="BFGS", options={"gtol": 1e-6}).x
+    assert ours is not None
+    assert ours.beta == pytest.approx(other[:2], abs=2e-5)
+    assert np.log(ours.spreads) == pytest.approx(other[2:], abs=2e-4)
+    steps = np.eye(4) * 2e-3
+    corners = [[(a, b, a * i + b * j) for a in (1, -1) for b in (1, -1)] for i in steps for j in steps]
+    bent = [sum(a * b * loss(other + move) for a, b, move in four) / 1.6e-5 for four in corners]
+    assert ours.covariance == pytest.approx(np.linalg.inv(np.reshape(bent, (4, 4)))[:2, :2], rel=1e-3)
+
+
+def test_the_gradient_is_that_of_the_loss(monkeypatch):
+    """Also when images are taken in blocks."""
+    monkeypatch.setattr("likewise.analyse.laplace._BLOCK", 100)
+    problem, plain = Laplace(*drawn(4, images=60, raters=15)), plain_laplace(*drawn(4, images=60, raters=15))
+    theta = np.array([-0.2, 0.5, -0.4, -1.0])
+    value, gradient = problem.loss(theta)
+    steps = np.eye(4) * 1e-4
+    assert value == pytest.approx(plain(theta), rel=1e-10)
+    assert gradient == pytest.approx([(plain(theta + d) - plain(theta - d)) / 2e-4 for d in steps], rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.slow

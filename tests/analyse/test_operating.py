@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.analyse.board import boards
-from likewise.analyse.operating import Arm, errors_at
+from likewise.analyse.operating import Arm, _slopes, errors_at
 from likewise.analyse.resample import covariance
 from likewise.world.planted import CONTRAST, Recognition
 
@@ -71,3 +71,25 @@ def test_the_variance_is_that_of_many_worlds():
         variances.append(np.diag(found.covariance))
     wide = np.std(rates, axis=0)
     assert np.mean(variances, axis=0)[:2] ** 0.5 == pytest.approx(wide[:2], rel=0.2)
+
+
+def test_a_slope_found_on_few_false_matches_is_as_doubtful_as_it_says():
+    """Misses fall on a straight line in log FMR, so the slope is known; ten false matches find it only roughly."""
+    n, rate, rng = 2000, 0.005, np.random.default_rng(2)
+    missed = np.exp(-8 * (np.arange(20_000) + 0.5) / 20_000)
+    genuine = Arm.of(missed, np.arange(20_000), np.arange(20_000), np.full(20_000, -1))
+    found, doubts = zip(
+        *(_slopes([genuine], impostors(rng.random(n)), rate, rate * (1 - rate) / n) for _ in range(1500)), strict=True
+    )
+    raw = np.array([float(slope[0]) for slope in found]) * (1 + doubts[0]) ** 0.5
+    assert np.var(raw) / np.mean(raw) ** 2 == pytest.approx(doubts[0], rel=0.2)
+    assert np.mean(np.square([float(slope[0]) for slope in found])) == pytest.approx(np.mean(raw) ** 2, rel=0.05)
+
+
+def test_few_false_matches_cost_degrees_of_freedom():
+    board = board_of(3, impostors=20)
+    arms, pool = board.genuine[:1], board.impostors
+    few, many = (board.errors(pool.threshold(rate), arms, pool) for rate in (0.004, 0.1))
+    assert few.slope_doubt > 5 * many.slope_doubt
+    known = errors_at(arms, few.threshold, people=board.people, meetings=board.meetings, smallest=50)
+    assert 2 * few.freedom(0) < known.freedom(0)

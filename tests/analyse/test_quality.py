@@ -62,12 +62,16 @@ def test_arms_are_compared():
     ratings, faces, _ = answers()
     arms = np.where(ratings.frame["rater"] < "r0030", "attention", "plain")
     found = quality(ratings, faces, TONE, arms=list(arms), **MADE)
-    between = only(found, sample="plain - attention")
+    between = only(found, sample="plain - attention", quantity="people: judged_real, quality")
     one, other = (
         only(found, sample=arm, stat="gap", quantity="people: judged_real, quality") for arm in ("plain", "attention")
     )
     assert between["estimate"] == pytest.approx(one["estimate"] - other["estimate"])
     assert between["low"] < 0 < between["high"]
+    value, fake = ratings.frame["value"], ratings.frame["unit"].map(faces.attribute("made_by")).eq("generator")
+    right = (value == ~fake).groupby(arms).mean()
+    apart = only(found, sample="plain - attention", quantity="people: judged_real, accuracy")
+    assert apart["estimate"] == pytest.approx(right["plain"] - right["attention"]) and apart["clusters"] > 20
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import likewise as lw
 from likewise.analyse.differentials import differentials, gini
 from likewise.analyse.explained import fieller, share_gone
-from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.gaps import gaps
 from likewise.analyse.verification import det, verification
 from likewise.errors import InputError, SpecError, TableError
 from likewise.world.planted import CONTRAST, Recognition
@@ -171,8 +171,9 @@ def test_the_share_that_goes_away_is_that_of_the_two_gaps():
     world, ratings, trials, faces, pairs = planted(400)
     same = lw.Pairs(trials.frame[trials.frame["same"].astype(bool)])
     own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["pair"])])
-    found = explained(own, same, faces, CONTRAST, pairs=pairs).frame.iloc[0]
-    both = gaps(own, same, faces, CONTRAST, pairs=pairs).where(stat="gap").frame.set_index("sample")["estimate"]
+    every = gaps(own, same, faces, CONTRAST, pairs=pairs)
+    found = only(every, stat="share_gone")
+    both = every.where(stat="gap").frame.set_index("sample")["estimate"]
     assert found["estimate"] == pytest.approx(1 - both["matched"] / both["all"])
     crude, alike = world.gaps
     assert found["low"] < 1 - alike / crude < found["high"]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.cli import framing
+from likewise.cli.plan import read_plan
 from likewise.cli.progress import Quiet
 from likewise.cli.run import run
 from likewise.models import finders
@@ -42,6 +44,16 @@ def extended(audit, text):
     plan = audit / "audit.toml"
     plan.write_text(plan.read_text() + text)
     return str(audit)
+
+
+def test_the_generator_that_says_the_frame_has_the_plans_options(audit, everywhere, monkeypatch):
+    asked, create = [], framing.create
+    monkeypatch.setattr(framing, "create", lambda *given: asked.append(given) or create(*given))
+    folder = extended(audit, ALIGN)
+    run(folder, voice=Quiet(), only="read")
+    run(folder, voice=Quiet(), only="align")
+    spec = read_plan(audit / "audit.toml").project
+    assert asked == [("generator", spec.generator, spec.options)]
 
 
 def test_what_is_not_aligned_is_not_projected_and_is_counted_by_group(audit, everywhere):

@@ -13,7 +13,7 @@ from likewise.cli.stages import ALL
 
 def init(folder, images, table, *more: str) -> list[str]:
     given = ["--images", str(images), "--table", str(table), "--protected", "perceived_gender"]
-    return ["init", str(folder), *given, "--focal", "female", "--reference", "male", "--identity", "identity", *more]
+    return ["init", str(folder), *given, "--focal", "female", "--reference", "male", *more]
 
 
 def code_of(arguments: list[str]) -> int:
@@ -30,7 +30,7 @@ def given(tmp_path, audit):
 
 
 def test_a_plan_is_written_that_can_be_run(given, capsys):
-    assert code_of(init(*given)) == 0
+    assert code_of(init(*given, "--generator", "world")) == 0
     out = capsys.readouterr().out
     assert "120 images of 40 identities, 0 of them not in" in out
     assert "female 60, male 60, neither 0" in out

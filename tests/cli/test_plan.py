@@ -46,7 +46,6 @@ def test_a_plan_is_read(written):
         ("[match]\nmax_pairs = 0", r"in \[match\]: max_pairs is a whole number"),
         ("[[rater]]\nslot = 'recognizer'\nname = 'x'", "Did you mean 'recogniser'"),
         ("[[rater]]\nslot = 'recogniser'", r"\[rater\] says 'name'; got no such line"),
-        ("[[rater]]\nslot = 'classifier'\nname = 'world'", r"got no \[counterfactual\]"),
         ("[counterfactual]\nlevels = [1, 2, 3]", "the middle level 0"),
         ("[counterfactual]\nlevels = 3", "counterfactual.levels is a list"),
         ("[analyse]\nlevel = 95", "between 0 and 1"),

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from likewise.errors import PluginError
-from likewise.make.descend import SINGH2021, Leg, Objective, descend, rows_apart, shrunk, solver_of
+from likewise.make.descend import SINGH2021, Leg, Objective, cloud_of, descend, rows_apart, shrunk, solver_of
 from likewise.world.occupants import Pixels, WorldGenerator
 from tiny import Squares, Tiny
 
@@ -41,10 +41,10 @@ def test_images_of_a_batch_do_not_see_each_other():
     x = targets(3)
     legs = (Leg(steps=20, rate=0.05, size=16), Leg(steps=10, rate=0.02))
     start = torch.from_numpy(Tiny().mean_w()).expand(3, 4, -1)
-    objective = Objective(Tiny(), Squares(), weight=0.1)
-    together, _ = descend(objective, start, torch.from_numpy(x), legs, spread=1.0, seed=0)
+    objective, cloud = Objective(Tiny(), Squares(), weight=0.1), cloud_of(Tiny(), 0)
+    together, _ = descend(objective, start, torch.from_numpy(x), legs, cloud=cloud, seed=0)
     for row in range(3):
-        alone, _ = descend(objective, start[:1], torch.from_numpy(x[row : row + 1]), legs, spread=1.0, seed=0)
+        alone, _ = descend(objective, start[:1], torch.from_numpy(x[row : row + 1]), legs, cloud=cloud, seed=0)
         np.testing.assert_allclose(together[row], alone[0], atol=1e-5)
 
 
@@ -84,3 +84,20 @@ def test_shrinking_averages():
 def test_an_occupant_without_gradients_is_refused():
     with pytest.raises(PluginError, match="is differentiable; got no 'device', 'draw', 'sizes'"):
         solver_of(WorldGenerator(), Pixels(), "refine", weight=0.1, seed=0)
+
+
+def test_a_whitened_step_is_a_standard_deviation_of_sampled_latents():
+    cloud = cloud_of(Tiny(), seed=0)
+    w = Tiny().sample_w(10_000, 0)
+    np.testing.assert_allclose(cloud.axes.T @ cloud.axes, np.cov(w.T, bias=True), atol=1e-4)
+    assert cloud.spread == pytest.approx(np.sqrt(np.square(w - w.mean(axis=0)).sum(axis=1).mean()), rel=1e-4)
+
+
+def test_without_an_encoder_nobody_has_a_part_in_it():
+    solve = solver_of(Tiny(), Squares(), "refine", weight=0.1, seed=0)
+    assert (solve.words, solve.families) == ("", ())
+
+
+def test_a_recogniser_without_gradients_cannot_keep_the_person():
+    with pytest.raises(PluginError, match="is differentiable"):
+        solver_of(Tiny(), Squares(), "refine", weight=0.1, seed=0, identity="world")

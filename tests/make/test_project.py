@@ -5,9 +5,10 @@ import pytest
 from PIL import Image
 
 import tiny
-from likewise.errors import SpecError
+from likewise.engine import Engine
+from likewise.errors import PluginError, SpecError
 from likewise.images import Album, save
-from likewise.make.project import Projection, ProjectSpec, solver
+from likewise.make.project import PROJECTED, Projection, ProjectSpec, solver
 from likewise.plugins import register, to_pictures, to_signals
 from likewise.world.occupants import WorldGenerator
 
@@ -25,7 +26,7 @@ def test_a_bad_file_is_a_failure_and_the_rest_goes_on(world, tmp_path):
         save(tmp_path / name, picture)
     (tmp_path / "bad.png").write_bytes(b"no picture")
     result = Projection(ProjectSpec(), Album(tmp_path, {name: name for name in names}))(names)
-    assert result["shown"].tolist() == [True, False, True]
+    assert (result["state"] == PROJECTED).tolist() == [True, False, True]
     assert np.isnan(result["distance"]).tolist() == [False, True, False]
     assert (result["distance"][[0, 2]] < result["baseline"][[0, 2]]).all()
 
@@ -40,8 +41,38 @@ def test_a_differentiable_generator_goes_down_by_gradients(tmp_path):
     assert result["distance"][0] < 0.05 * result["baseline"][0]
 
 
+def test_a_stopped_run_goes_on_with_the_images_that_are_left(tmp_path):
+    register("generator", "tiny", tiny.Tiny)
+    register("perceptual", "squares", tiny.Squares)
+    drawn = to_pictures(tiny.Tiny().synthesise(tiny.Tiny().sample_w(2, 3)))
+    for name, picture in zip("ab", drawn, strict=True):
+        save(tmp_path / f"{name}.png", picture)
+    spec = ProjectSpec(generator="tiny", perceptual="squares", lambda_=0.001)
+    work, engine = Projection(spec, Album(tmp_path, {"a": "a.png", "b": "b.png"})), Engine(chunk=1)
+    stopped = engine.map(work, ["a", "b"], folder=tmp_path / "work")
+    first = next(stopped)
+    stopped.close()
+    (tmp_path / "a.png").unlink()  # so it could not be projected again
+    again = list(engine.map(work, ["a", "b"], folder=tmp_path / "work"))
+    np.testing.assert_array_equal(again[0]["w"], first["w"])
+    assert again[1]["shown"].all()
+    np.testing.assert_array_equal(again[1]["w"], work(["b"])["w"])  # and the same image gives the same latent
+
+
+def test_an_encoder_is_only_for_the_embedded_generator():
+    register("generator", "tiny", tiny.Tiny)
+    with pytest.raises(PluginError, match=r"embedded generator, mobilestylegan; got 'tiny'.*refine"):
+        solver(ProjectSpec(generator="tiny", method="encoder"))
+
+
 @pytest.mark.parametrize(
-    ("options", "words"), [({"lambda_": -1.0}, "at least 0"), ({"method": "refined"}, "Did you mean 'refine'")]
+    ("options", "words"),
+    [
+        ({"lambda_": -1.0}, "at least 0"),
+        ({"method": "refined"}, "Did you mean 'refine'"),
+        ({"method": "singh2021", "identity": "mobilefacenet"}, "only with method = 'refine'; got 'singh2021'"),
+        ({"method": "encoder", "lambda_": 0.1}, "takes no steps"),
+    ],
 )
 def test_options_without_meaning_are_refused(options, words):
     with pytest.raises(SpecError, match=words):

@@ -11,7 +11,8 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from likewise.errors import LikewiseError, SpecError, UnsafeFileError, VectorError, WeightsError
+from likewise.errors import LikewiseError, PluginError, SpecError, UnsafeFileError, VectorError, WeightsError
+from likewise.make.align import AlignSpec, settled
 from likewise.models.differentiable import DifferentiableGenerator, differentiable
 from likewise.models.stylegan2 import StyleGAN2
 from likewise.plugins import create
@@ -270,6 +271,16 @@ def test_a_stylegan3_is_not_taken_for_a_stylegan2(tmp_path):
 def test_meaningless_options_are_refused(kept, options, said):
     with pytest.raises(SpecError, match=said):
         StyleGAN2(**{"weights": kept[0], **options})
+
+
+def test_it_says_in_which_frame_it_draws(kept):
+    assert StyleGAN2(kept[0]).frame == "ffhq"
+    assert settled(AlignSpec(size=64), StyleGAN2(kept[0])) == AlignSpec(frame="ffhq", size=64)
+    assert StyleGAN2(kept[0], frame="chip").frame == "chip"
+    with pytest.raises(PluginError, match="a template of faces"):
+        StyleGAN2(kept[0], frame="cats")
+    with pytest.raises(PluginError, match="says in which frame"):
+        settled(AlignSpec(), StyleGAN2(kept[0], frame=""))
 
 
 def test_a_conditional_generator_wants_a_label(tmp_path):

@@ -132,6 +132,8 @@ def test_what_is_not_known_is_refused_by_name(tmp_path):
         one_step(tmp_path, "LSTM", noise(1, 2, 2, 1))
     with pytest.raises(WeightsError, match="'z', which is none"):
         Graph({"x": (1, 2)}, ("y",), {}, [Step("Add", "y", ("x", "z"))]).ordered()
+    with pytest.raises(WeightsError, match="nearly as far as its stride"):
+        one_step(tmp_path, "Conv2D", noise(1, 16, 16, 1), noise(3, 3, 1, 1), strides=(8, 8), padding="SAME")
     circle = [Step("Relu", "a", ("b",)), Step("Relu", "b", ("a",))]
     with pytest.raises(WeightsError, match="no circle"):
         Graph({"x": (1, 2)}, ("a",), {}, circle).ordered()

@@ -10,7 +10,9 @@ import pickle
 import struct
 import subprocess
 import sys
+import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -218,10 +220,10 @@ BOMBS = {
     "a circle": b"]q\x00h\x00a.",
     "a circle through a dict": b"}q\x00S'a'\nh\x00s.",
     "a circle through a record": name("a", "b") + b")Rq\x00h\x00b.",
-    "a key that is nested": b"}" + b")" + b"\x85" * 200_000 + b"I1\ns.",
+    "a key that is nested": b"}" + b")" + b"\x85" * 15_000 + b"I1\ns.",
     "a list as a key": b"}]I1\ns.",
     "nested lists": b"]" * 5000 + b"a" * 4999 + b".",
-    "nested tuples": b")" + b"\x85" * 100_000 + b".",
+    "nested tuples": b")" + b"\x85" * 15_000 + b".",
     "a bytearray of a claimed size": name("builtins", "bytearray") + b"(L99999999999L\ntR.",
     "an array before its state": (
         name("numpy.core.multiarray", "_reconstruct") + b"(" + name("numpy", "ndarray") + b"(I0\ntS'b'\ntR."
@@ -235,7 +237,18 @@ def test_memory_bombs_are_refused(kind):
         load(BOMBS[kind], records=["a.b"])
 
 
-DEEP = b")" + b"\x85" * 200_000  # from about 150,000 on, hashing one overflows a stack of 8 MB
+STACK = 512 << 10
+DEEP = b")" + b"\x85" * 15_000  # from about 10,000 on, hashing one overflows a stack of that size
+
+
+def load_on_a_small_stack(made):
+    """Read in a thread whose stack a deep value would overflow: what takes 200,000 levels otherwise takes 15,000."""
+    before = threading.stack_size(STACK)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(load, made).result()
+    finally:
+        threading.stack_size(before)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +272,20 @@ DEEP = b")" + b"\x85" * 200_000  # from about 150,000 on, hashing one overflows 
 def test_a_deep_tuple_is_refused_wherever_it_stands(made):
     """Hashing or printing one without care ends the whole process, not only the reading."""
     with pytest.raises(UnsafeFileError):
-        load(made)
+        load_on_a_small_stack(made)
+
+
+def test_such_a_tuple_does_end_a_process_that_takes_no_care():
+    """The depth above is enough: plain pickle with plain hashing dies of it."""
+    script = (
+        "import pickle, threading\n"
+        f"threading.stack_size({STACK})\n"
+        f"made = pickle.loads(b')' + b'\\x85' * {DEEP.count(bytes([0x85]))} + b'.')\n"
+        "thread = threading.Thread(target=hash, args=(made,))\n"
+        "thread.start(); thread.join()\n"
+    )
+    died = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert died.returncode != 0
 
 
 def test_refusing_a_bomb_costs_little_memory():

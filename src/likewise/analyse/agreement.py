@@ -41,7 +41,8 @@ def agreement(ratings: Ratings, *, question: str, scale: str = "nominal", level:
     write = partial(row, f"agreement: {question}", sample="all", group=scale, level=level, n=answers)
     alpha = jackknife(columns, _alpha(values, scale), [codes], level=level) if _varies(columns, values) else None
     pairs = _pairwise(columns, len(values), level)
-    rows = [write("pairwise_agreement", found=pairs[0], method=remarked("Wilson by unit", pairs[1]))]
+    word = pairs[1] if alpha is not None else "all answers equal: no alpha"
+    rows = [write("pairwise_agreement", found=pairs[0], method=remarked("Wilson by unit", word))]
     if alpha is not None:
         kept = Interval(alpha.estimate, alpha.low, max(min(alpha.high, 1.0), alpha.estimate), alpha.clusters)
         rows.insert(0, write("alpha", found=kept, method="jackknife by unit"))
@@ -58,6 +59,8 @@ def rater_quality(ratings: Ratings, *, question: str, consensus: str = "dawid_sk
     if consensus not in known:
         raise SpecError("consensus is 'majority' or 'dawid_skene'", got=repr(consensus), fix=nearest(consensus, known))
     votes = Votes.of(ratings, question)
+    if len(votes.raters) < 2:
+        raise TableError(f"two raters at least answered {question!r}", got=f"{len(votes.raters)}")
     rows = []
     for rater, name in enumerate(votes.raters):
         own = votes.rater == rater

@@ -18,7 +18,7 @@ from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
 
 def curve(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,

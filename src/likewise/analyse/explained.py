@@ -1,4 +1,4 @@
-"""explained: how much of the crude gap goes away when look-alikes are compared, with an interval.
+"""The share that is explained: how much of the crude gap goes away when look-alikes are compared, with an interval.
 
 The share is 1 - m / c, with c the crude and m the matched gap on one estimand. A ratio of two estimates has no
 variance to speak of when c may be zero, so the interval is Fieller's: all values r for which m - r c cannot be told

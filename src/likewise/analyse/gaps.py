@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,11 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from likewise.analyse.asked import Asked
 from likewise.analyse.explained import share_gone
 from likewise.analyse.resample import Interval, Statistic, covariance, jackknife, solve
 from likewise.analyse.rows import remarked, row
-from likewise.errors import InputError, TableError, some
+from likewise.errors import TableError
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
 
 Floats = npt.NDArray[np.float64]
@@ -23,7 +25,7 @@ Codes = npt.NDArray[np.int64]
 
 def gaps(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,
@@ -34,9 +36,15 @@ def gaps(
 ) -> Estimates:
     """Estimate each group's mean answer and the gap (focal - reference) on all trials and on the matched ones.
 
-    Ratings are of ``trials``; a trial belongs to the group and the identity of its test image ``a``. Without
-    ``panel`` every rater stands for itself (models); with it all raters are one panel of that name (people), and
-    intervals allow for both the raters and the identities being a sample.
+    With ``pairs`` also the share of the crude gap that goes away by matching (``share_gone``): both gaps are of the
+    same mean answer to the same kind of trials, their covariance comes from leaving out what pairs bind together, and
+    the interval is Fieller's. With ``covariates`` the adjusted gap stands for the matched one there. Of a crude gap of
+    exactly 0 no share can go away.
+
+    Ratings are of ``trials``; a trial belongs to the group and the identity of its test image ``a``. Without trials
+    they are of the images themselves (a classifier's labels). Without ``panel`` every rater stands for itself (models);
+    with it all raters are one panel of that name (people), and intervals allow for both the raters and the identities
+    being a sample.
 
     In 1:k sets the references of a focal image count as one together, so that the matched gap is the mean over sets of
     the focal answer less the mean of its references'.
@@ -46,77 +54,17 @@ def gaps(
     matching estimators). Covariates of a trial are the mean over its two images.
     """
     rows: list[dict[str, object]] = []
-    for sheet in _sheets(ratings, trials, faces, contrast, pairs, covariates, panel):
+    for sheet in sheets(Asked(ratings, trials, faces, contrast, panel), pairs, covariates):
         rows += sheet.rows("all", level)
         if pairs is not None:
-            rows += sheet.rows("matched", level)
+            rows += [*sheet.rows("matched", level), *sheet.gone(level)]
     return Estimates.of(rows)
 
 
-def explained(
-    ratings: Ratings,
-    trials: Pairs,
-    faces: Faces,
-    contrast: Contrast,
-    *,
-    pairs: Pairs,
-    covariates: Sequence[str] = (),
-    panel: str | None = None,
-    level: float = 0.95,
-) -> Estimates:
-    """Estimate for each quantity which share of the crude gap goes away with matching.
-
-    Both gaps are of the same mean answer to the same kind of trials. Their covariance comes from leaving out what
-    pairs bind together (for a panel also the raters), and the interval is Fieller's. With ``covariates`` the adjusted
-    gap stands for the matched one.
-    """
-    sheets = _sheets(ratings, trials, faces, contrast, pairs, covariates, panel)
-    return Estimates.of(sheet.gone(level) for sheet in sheets)
-
-
-def _sheets(
-    ratings: Ratings,
-    trials: Pairs,
-    faces: Faces,
-    contrast: Contrast,
-    pairs: Pairs | None,
-    covariates: Sequence[str],
-    panel: str | None,
-) -> list[_Sheet]:
+def sheets(asked: Asked, pairs: Pairs | None, covariates: Sequence[str]) -> list[Sheet]:
     """Lay out the answers, quantity by quantity."""
-    numbers = _trial_covariates(trials, faces, covariates)
-    parts = answers_about(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True)
-    return [_Sheet.of(str(name), part, contrast, numbers, pairs, panel is not None) for name, part in parts]
-
-
-def answers_about(ratings: Ratings, trials: Pairs, faces: Faces, contrast: Contrast, panel: str | None) -> pd.DataFrame:
-    """Put beside each answer its side (+1, -1), identity and quantity; no answer is no row."""
-    ratings.check_units(trials.frame["pair"])
-    frame = ratings.frame.dropna(subset=["value"])
-    frame["image"] = frame["unit"].map(trials.frame.set_index("pair")["a"])
-    frame["side"] = frame["image"].map(contrast.side(faces))
-    frame["identity"] = frame["image"].map(faces.identities)
-    frame["quantity"] = (frame["rater"] if panel is None else panel) + ": " + frame["question"]
-    return frame[frame["side"] != 0]
-
-
-def _trial_covariates(trials: Pairs, faces: Faces, covariates: Sequence[str]) -> pd.DataFrame:
-    """Return the mean of each covariate over a trial's two images, by test image."""
-    wide = pd.DataFrame({name: faces.attribute(name) for name in covariates}, index=pd.Index(faces.images))
-    words = [name for name in wide.columns if not pd.api.types.is_numeric_dtype(wide[name].dtype)]
-    if words:
-        wide = pd.get_dummies(wide, columns=words, drop_first=True, dtype=float)
-    plain = wide.astype("float64")
-    if plain.isna().any(axis=None):
-        empty = some(plain.columns[plain.isna().any()])
-        raise InputError(
-            "covariates that are adjusted for have no empty cells",
-            got=f"some in {empty}",
-            fix="Leave the column out.",
-        )
-    frame = trials.frame
-    means = (plain.loc[frame["a"]].to_numpy() + plain.loc[frame["b"]].to_numpy()) / 2
-    return pd.DataFrame(means, index=pd.Index(frame["a"], name="image"), columns=plain.columns)
+    numbers, panel = asked.covariates(covariates), asked.panel is not None
+    return [Sheet.of(name, part, asked.contrast, numbers, pairs, panel) for name, part in asked.by_quantity()]
 
 
 @dataclass(frozen=True)
@@ -131,7 +79,7 @@ class _Wanted:
 
 
 @dataclass(frozen=True)
-class _Sheet:
+class Sheet:
     """The answers about one quantity, as arrays over rows (one an answer)."""
 
     quantity: str
@@ -162,10 +110,10 @@ class _Sheet:
         numbers: pd.DataFrame,
         pairs: Pairs | None,
         panel: bool,
-    ) -> _Sheet:
+    ) -> Sheet:
         """Lay out the answers; a pair takes part when both its sides were answered."""
         identity, names = pd.factorize(answers["identity"])
-        x = numbers.loc[answers["image"]].to_numpy()
+        x = numbers.loc[answers["unit"]].to_numpy()
         weights, bound = np.zeros(len(answers)), np.empty((0, 2), dtype=str)
         if pairs is not None:
             frame = pairs.frame
@@ -197,33 +145,32 @@ class _Sheet:
         wanted = [
             _Wanted("mean", str(self.contrast.focal), sums, _mean(0), weight * sides[0]),
             _Wanted("mean", str(self.contrast.reference), sums, _mean(1), weight * sides[1]),
-            _Wanted("gap", self.contrast.label, sums, _difference, weight),
+            _Wanted("gap", self.contrast.label, sums, difference, weight),
         ]
         if sample == "matched" and self.x.shape[1]:
             wanted.append(_Wanted("adjusted_gap", self.contrast.label, *self._adjusted(sums), weight))
         return [self._row(entry, sample, level) for entry in wanted]
 
-    def gone(self, level: float) -> dict[str, object]:
+    def gone(self, level: float) -> list[dict[str, object]]:
         """Compare the matched (or adjusted) gap with the crude one, each on its own rows, in one go."""
-        for sample, weight in (("all", np.ones(len(self.y))), ("matched", self.matched)):
-            self._need_both(sample, weight)
         crude, matched = self._sums(np.ones(len(self.y))), self._sums(self.matched)
-        columns, alike = self._adjusted(matched) if self.x.shape[1] else (matched, _difference)
+        columns, alike = self._adjusted(matched) if self.x.shape[1] else (matched, difference)
 
         def both(total: Floats) -> Floats:
-            return np.stack([alike(total[..., 4:]), _difference(total[..., :4])], axis=-1)
+            return np.stack([alike(total[..., 4:]), difference(total[..., :4])], axis=-1)
 
         joined = np.column_stack([crude, columns])
         known = both(joined.sum(axis=0))
+        if known[1] == 0:
+            return []
         clusterings = [self.linked] + ([self.rater] if self.panel else [])
         spread = covariance(joined, both, clusterings)
         clusters = min([self.pairs] + [int(code.max()) + 1 for code in clusterings])
         share, low, high, remark = share_gone(float(known[0]), float(known[1]), spread, clusters=clusters, level=level)
         method = "jackknife by pair" + (" and rater" if self.panel else "") + ", Fieller"
-        return row(
-            self.quantity, "share_gone", "matched", self.contrast.label, Interval(share, low, high, clusters),
-            level=level, n=int((self.matched > 0).sum()), method=remarked(method, remark),
-        )  # fmt: skip
+        found, n = Interval(share, low, high, clusters), int((self.matched > 0).sum())
+        write = partial(row, self.quantity, "share_gone", "matched", self.contrast.label, found, level=level, n=n)
+        return [write(method=remarked(method, remark))]
 
     def _sums(self, weight: Floats) -> Floats:
         """Return the columns whose sums make both means: weights and weighted answers by side."""
@@ -241,7 +188,7 @@ class _Sheet:
             own, crossed, moment, shift = np.split(total, np.cumsum([4, k * k, k]), axis=-1)
             slope = solve(crossed.reshape(*total.shape[:-1], k, k), moment)[..., 2:]
             away = shift[..., :extra] / own[..., :1] - shift[..., extra:] / own[..., 1:2]
-            gap: Floats = _difference(own) - (slope * away).sum(axis=-1)
+            gap: Floats = difference(own) - (slope * away).sum(axis=-1)
             return gap
 
         return np.column_stack([sums, gram, design * self.y[:, None], apart]), statistic
@@ -294,7 +241,8 @@ def _mean(column: int) -> Statistic:
     return lambda total: total[..., 2 + column] / total[..., column]
 
 
-def _difference(total: Floats) -> Floats:
+def difference(total: Floats) -> Floats:
+    """Return the gap from weights and weighted answers by side."""
     gap: Floats = total[..., 2] / total[..., 0] - total[..., 3] / total[..., 1]
     return gap
 

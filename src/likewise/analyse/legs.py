@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from likewise.analyse.gaps import _difference, _Sheet, _sheets
+from likewise.analyse.asked import Asked
+from likewise.analyse.gaps import Sheet, difference, sheets
 from likewise.analyse.resample import Codes, Interval, Statistic, covariance, jackknife
 from likewise.analyse.rows import bare, row
 from likewise.errors import TableError
@@ -61,7 +62,7 @@ def agreement_of_legs(
     changes = dict(_changes(ratings, turned_trials, turned))
     own = Ratings(ratings.frame[ratings.frame["unit"].isin(trials.frame["pair"])])
     rows: list[dict[str, object]] = []
-    for sheet in _sheets(own, trials, faces, contrast, pairs, covariates, None):
+    for sheet in sheets(Asked(own, trials, faces, contrast), pairs, covariates):
         if sheet.quantity in changes:
             rows += _compared(sheet, changes[sheet.quantity], level)
     return Estimates.of(rows)
@@ -119,7 +120,7 @@ def _gap_row(quantity: str, found: Interval, contrast: Contrast, level: float, n
     return row(quantity, "gap", MADE, contrast.label, found, level=level, n=n, method="jackknife by identity")
 
 
-def _compared(sheet: _Sheet, changes: pd.DataFrame, level: float) -> list[dict[str, object]]:
+def _compared(sheet: Sheet, changes: pd.DataFrame, level: float) -> list[dict[str, object]]:
     """Return the rows of matched gap less counterfactual change: the difference, and p of its being zero."""
     joined, statistic, codes = _joined(sheet, changes)
     clusters = min(sheet.pairs, len(changes["identity"].unique()))
@@ -133,10 +134,10 @@ def _compared(sheet: _Sheet, changes: pd.DataFrame, level: float) -> list[dict[s
     ]
 
 
-def _joined(sheet: _Sheet, changes: pd.DataFrame) -> tuple[Floats, Statistic, Codes]:
+def _joined(sheet: Sheet, changes: pd.DataFrame) -> tuple[Floats, Statistic, Codes]:
     """Put the rows of both legs under one another, each with columns of its own, in clusters that both share."""
     sums = sheet._sums(sheet.matched)
-    columns, alike = sheet._adjusted(sums) if sheet.x.shape[1] else (sums, _difference)
+    columns, alike = sheet._adjusted(sums) if sheet.x.shape[1] else (sums, difference)
     made = _columns(changes)
     joined = np.zeros((len(columns) + len(made), columns.shape[1] + 2))
     joined[: len(columns), :-2], joined[len(columns) :, -2:] = columns, made

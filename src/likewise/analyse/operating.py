@@ -13,7 +13,8 @@ How sure: an error rate is a mean over trials, and a threshold that was set on i
 so every trial has a known push. Trials that share an identity may go together, and an impostor trial has two of them:
 V = sum_i T_i^2 - sum_d D_d^2, with T_i the push of all trials of identity i and D_d that of all trials in which the
 same two meet, which the first sum counts twice (Aronow, Samii and Assenova 2015). No resampling, so no seed. The slope
-s is taken between half and twice the odds of f, where curves are close to straight in log odds.
+s is taken between half and twice the odds of f, where curves are close to straight in log odds. It is an estimate too,
+and a poor one where few impostors are let in; that costs degrees of freedom (``Errors.freedom``).
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from likewise.errors import InputError
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 _ROUND = 1e-9  # 0.01 * 400 may come out below 4
+# A slope over a span of log 4 in FMR has ends with k / 2 and 2 k false matches below them. The log of an FMR with k
+# below it varies by 1 / k, and the ends share what lies below the first: (2 / k - 1 / 2k) / log(4)^2 = 0.78 / k.
+_SLOPE_DOUBT = 1.5 / np.log(4) ** 2
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,10 @@ class Errors:
     """``[M, q]``"""
     smallest: int
     """Identities of the smallest group: estimating a mean from G clusters loses one degree of freedom in G."""
+    from_threshold: Floats
+    """How much of each variance comes from the threshold having been found, ``[q]``."""
+    slope_doubt: float
+    """The variance of the logarithm of the slope along which the threshold moves a rate."""
 
     @cached_property
     def covariance(self) -> Floats:
@@ -137,14 +145,16 @@ class Errors:
 
         The effective number of trials is p (1 - p) / V. The variance of its logarithm follows from the pushes;
         2 / that is the number of normal answers whose variance would be known as well. Independent trials have V =
-        p (1 - p) / n whatever p is found: no uncertainty at all.
+        p (1 - p) / n whatever p is found: no uncertainty at all. The part of V that goes with the square of the slope
+        is as uncertain as that square.
         """
         p, push = float(self.rates[k]), self.people[:, k]
         push = push[push != 0]
         if p in (0.0, 1.0) or not len(push):
             return np.inf
         moved = push**2 / (push @ push) - 1 / len(push) - (1 - 2 * p) / (p * (1 - p)) * push
-        return max(2 / max(float(moved @ moved), 1e-12), 2.0)
+        part = min(float(self.from_threshold[k] / self.covariance[k, k]), 1.0)
+        return max(2 / max(float(moved @ moved) + (2 * part) ** 2 * self.slope_doubt, 1e-12), 2.0)
 
 
 def errors_at(
@@ -153,17 +163,25 @@ def errors_at(
     """Measure the arms at a threshold; with ``pool`` it is the one found on these impostors, and uncertain as such."""
     parts = [arm.spread_out(arm.pushes(threshold), people, meetings) for arm in arms]
     moved, met = (np.stack([part[k] for part in parts], axis=1) for k in (0, 1))
+    slopes, spread, doubt = np.zeros(len(arms)), 0.0, 0.0
     if pool is not None:
-        slopes = np.array(_slopes(arms, pool, pool.error(threshold)))
-        shift = pool.spread_out(pool.pushes(threshold), people, meetings)
-        moved, met = moved - np.outer(shift[0], slopes), met - np.outer(shift[1], slopes)
-    return Errors(threshold, np.array([arm.error(threshold) for arm in arms]), moved, met, smallest)
+        shift, shared = pool.spread_out(pool.pushes(threshold), people, meetings)
+        spread = float(max(shift @ shift - shared @ shared, shift @ shift / 2))
+        slopes, doubt = _slopes(arms, pool, pool.error(threshold), spread)
+        moved, met = moved - np.outer(shift, slopes), met - np.outer(shared, slopes)
+    rates = np.array([arm.error(threshold) for arm in arms])
+    return Errors(threshold, rates, moved, met, smallest, slopes**2 * spread, doubt)
 
 
-def _slopes(arms: Sequence[Arm], pool: Arm, rate: float) -> list[float]:
-    """Return d rate / d FMR of each arm, between half and twice the odds of the pool's rate."""
+def _slopes(arms: Sequence[Arm], pool: Arm, rate: float, spread: float) -> tuple[Floats, float]:
+    """Return d rate / d FMR of each arm, between half and twice the odds of the pool's rate, and its log's variance.
+
+    The slope is used squared, and the square of a noisy number is too large on average by that variance, which is
+    taken off. ``spread`` is the variance of the pool's rate.
+    """
     if not 0 < rate < 1:
-        return [0.0] * len(arms)
-    odds = rate / (1 - rate)
+        return np.zeros(len(arms)), 0.0
+    odds, doubt = rate / (1 - rate), _SLOPE_DOUBT * spread / rate**2
     strict, lenient = (pool.threshold(far / (1 + far)) for far in (odds / 2, odds * 2))
-    return [(arm.error(lenient) - arm.error(strict)) / np.log(4) / (rate * (1 - rate)) for arm in arms]
+    rise = np.array([arm.error(lenient) - arm.error(strict) for arm in arms])
+    return rise / np.log(4) / (rate * (1 - rate)) / (1 + doubt) ** 0.5, doubt

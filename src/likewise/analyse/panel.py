@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -31,18 +31,8 @@ def panel(
 
     An empty answer is no answer: it is left out, never taken for one.
     """
-    frame = ratings.frame
-    frame = frame[(frame["question"] == question) & frame["value"].notna()]
-    frame["kind"] = frame["unit"].map(dict(kind))
-    frame = frame.dropna(subset=["kind"])
-    if not frame["value"].isin([0.0, 1.0]).all():
-        raise TableError(f"answers to {question!r} are 0 or 1", got=some(frame["value"].unique()))
+    frame = _answers(ratings, kind, question, compare or ())
     kinds = sorted(frame["kind"].unique())
-    missing = [name for name in compare or () if name not in kinds]
-    if missing or not kinds:
-        raise TableError(
-            f"{question!r} was answered about every kind", got=f"no answers about {some(missing) or 'any'}"
-        )
     y = frame["value"].to_numpy()
     own = [(frame["kind"] == name).to_numpy(dtype=float) for name in kinds]
     columns = np.stack([part for hit in own for part in (hit, hit * y)], axis=1)
@@ -58,6 +48,21 @@ def panel(
         found = jackknife(columns, _gap(first, second), codes, level=level)
         rows.append(row(quantity, "gap", sample, " - ".join(compare), found, level=level, n=len(y), method=_BY))
     return Estimates.of(rows)
+
+
+def _answers(ratings: Ratings, kind: Mapping[str, str], question: str, compare: Sequence[str]) -> pd.DataFrame:
+    """Return the answers to a question about units of some kind."""
+    frame = ratings.frame
+    frame = frame[(frame["question"] == question) & frame["value"].notna()]
+    frame["kind"] = frame["unit"].map(dict(kind))
+    frame = frame.dropna(subset=["kind"])
+    if not frame["value"].isin([0.0, 1.0]).all():
+        raise TableError(f"answers to {question!r} are 0 or 1", got=some(frame["value"].unique()))
+    missing = [name for name in compare if name not in set(frame["kind"])]
+    if missing or frame.empty:
+        got = f"no answers about {some(missing) or 'any'}"
+        raise TableError(f"{question!r} was answered about every kind", got=got)
+    return frame
 
 
 def _gap(first: int, second: int) -> Statistic:

@@ -9,7 +9,7 @@ out identities and raters (V_1 + V_2 - V_12). Everything is a function of counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -57,7 +57,7 @@ def quality(
     for sheet in sheets:
         rows += sheet.rows(base, level)
     if len(sheets) > 1:
-        rows += [_between(sheets[0], other, base, level) for other in sheets[1:]]
+        rows += [line for other in sheets[1:] for line in _between(sheets[0], other, base, level)]
     return Estimates.of(rows)
 
 
@@ -138,6 +138,8 @@ class _Sheet:
             parts = [own * fake, own * fake * value, own * (1 - fake), own * (1 - fake) * value]
             if not parts[0].any() or not parts[2].any():
                 raise TableError(f"{arm}: {name!r} has answers about generated and about real faces")
+            if not parts[3].any():
+                raise TableError(f"{arm}: real faces of {name!r} are judged real at times", got="never")
             columns += parts
         names = (frame["identity"].to_numpy(dtype=str), frame["rater"].to_numpy(dtype=str))
         codes = [pd.factorize(name)[0].astype(np.int64) for name in names]
@@ -220,13 +222,28 @@ def _gap(stat: str, base: str) -> Statistic:
     return lambda total: focal(total) - reference(total)
 
 
-def _between(one: _Sheet, other: _Sheet, base: str, level: float) -> dict[str, object]:
-    """Compare two arms: the gap in quality in one less that in the other, over the raters and images of both."""
+def _between(one: _Sheet, other: _Sheet, base: str, level: float) -> list[dict[str, object]]:
+    """Compare two arms: accuracy in one less that in the other, and the gap in quality likewise."""
     columns = np.zeros((len(one.columns) + len(other.columns), 16))
     columns[: len(one.columns), :8], columns[len(one.columns) :, 8:] = one.columns, other.columns
     codes = [pd.factorize(np.r_[one.names[k], other.names[k]])[0].astype(np.int64) for k in (0, 1)]
-    gap: Callable[[Floats], Floats] = _gap("quality", base)
-    found = jackknife(columns, lambda t: gap(t[..., 8:]) - gap(t[..., :8]), codes, level=level)
-    quantity, sample = f"{one.quantity}, quality", f"{other.arm} - {one.arm}"
-    n = int(columns[:, ::2].sum())
-    return row(quantity, "gap", sample, one.contrast.label, found, level=level, n=n, method=_BY)
+    write = partial(row, sample=f"{other.arm} - {one.arm}", level=level, n=int(columns[:, ::2].sum()), method=_BY)
+    rows = []
+    for stat, group, function in (
+        ("accuracy", "both groups", _right),
+        ("quality", one.contrast.label, _gap("quality", base)),
+    ):
+        found = jackknife(columns, _apart(function), codes, level=level)
+        rows.append(write(f"{one.quantity}, {stat}", "gap", group=group, found=found))
+    return rows
+
+
+def _apart(function: Statistic) -> Statistic:
+    return lambda total: function(total[..., 8:]) - function(total[..., :8])
+
+
+def _right(total: Floats) -> Floats:
+    """The share of right answers over both groups."""
+    generated, passed, real, kept = (total[..., k] + total[..., k + 4] for k in range(4))
+    share: Floats = (generated - passed + kept) / (generated + real)
+    return share

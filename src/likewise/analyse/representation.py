@@ -1,25 +1,23 @@
 """representation: who is shown under each term (an occupation, say), against a reference share where there is one.
 
 A share from few images is far from its reference by chance alone, so a ranking by raw shares puts small samples
-first. Beside each raw share stands a shrunk one: the shares of all terms are taken for draws from one beta
-distribution, fitted by maximum likelihood, and each term's share is its posterior mean given its own images (empirical
-Bayes; the interval is the posterior's and takes the fitted distribution for known).
+first. Beside each raw share stands a shrunk one (``shrinkage``), by which terms are ranked. Where several images show
+one person, counts are divided by the design effect first: they are worth fewer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import optimize, stats
-from scipy.special import betaln
 
 from likewise.analyse.resample import Interval
 from likewise.analyse.rows import remarked, row
 from likewise.analyse.shares import share_interval
+from likewise.analyse.shrinkage import shrunk_shares
 from likewise.errors import SpecError, TableError, some
 from likewise.tables import Estimates, Faces
 
@@ -41,69 +39,58 @@ def representation(
     difference stands beside; without, it is the distance from the share over all terms. Images of one identity
     count together.
     """
+    parts = _by_term(faces, term, attribute, share_of)
+    _check_reference(reference, parts)
+    hits = np.array([part["hit"].sum() for part in parts.values()])
+    sizes = np.array([float(len(part)) for part in parts.values()])
+    worth = 1 / _design_effect(parts)
+    drawn = dict(zip(parts, shrunk_shares(hits * worth, sizes * worth, level=level), strict=True))
+    centre = dict.fromkeys(parts, float(hits.sum() / sizes.sum())) if reference is None else reference
+    ranked = sorted(parts, key=lambda name: -abs(float(drawn[name][0]) - centre[name]))
+    quantity = f"{attribute}: {share_of}"
+    return Estimates.of(
+        line for name in ranked for line in _term_rows(quantity, name, parts[name], drawn[name], reference, level)
+    )
+
+
+def _by_term(faces: Faces, term: str, attribute: str, share_of: str) -> dict[str, pd.DataFrame]:
+    """Return for each term its images: whether they are of the share (``hit``), and whose they are."""
     frame = pd.DataFrame({"term": faces.attribute(term), "hit": faces.attribute(attribute)})
     frame["identity"] = faces.identities
     frame = frame.dropna(subset=["term", "hit"])
     frame["hit"] = (frame["hit"].astype(str) == share_of).astype(float)
     if frame["hit"].nunique() < 2:
-        raise TableError(
-            f"some images are {share_of!r} and some are not", got=f"{frame['hit'].mean():.0%} of {len(frame)}"
-        )
-    parts = {str(name): part for name, part in frame.groupby("term", sort=True)}
-    if reference is not None and set(parts) - set(reference):
-        raise SpecError(
-            "the reference has a share for every term", got=f"none for {some(sorted(set(parts) - set(reference)))}"
-        )
-    _check_reference(reference or {})
-    hits = np.array([part["hit"].sum() for part in parts.values()])
-    sizes = np.array([float(len(part)) for part in parts.values()])
-    a, b = fitted_beta(hits, sizes)
-    average = float(hits.sum() / sizes.sum())
-    skew = {}
-    rows: dict[str, list[dict[str, object]]] = {}
-    for name, k, n in zip(parts, hits, sizes, strict=True):
-        centre = average if reference is None else float(reference[name])
-        skew[name] = abs((a + k) / (a + b + n) - centre)
-        posterior = stats.beta(a + k, b + n - k)
-        low, high = posterior.interval(level)
-        shrunk = Interval(float(posterior.mean()), float(low), float(high), int(n))
-        rows[name] = _term_rows(f"{attribute}: {share_of}", name, parts[name], shrunk, reference, level)
-    return Estimates.of(line for name in sorted(rows, key=lambda name: -skew[name]) for line in rows[name])
+        got = f"{frame['hit'].mean():.0%} of {len(frame)}"
+        raise TableError(f"some images are {share_of!r} and some are not", got=got)
+    return {str(name): part for name, part in frame.groupby("term", sort=True)}
 
 
-def fitted_beta(hits: Floats, sizes: Floats) -> tuple[float, float]:
-    """Return the beta distribution that makes the counts of all terms most likely.
+def _design_effect(parts: Mapping[str, pd.DataFrame]) -> float:
+    """Return how many images are worth one that shows somebody of its own, over all terms together."""
+    clustered = sum(len(part) ** 2 * _variance(part) for part in parts.values())
+    plain = sum(len(part) * float(part["hit"].mean() * (1 - part["hit"].mean())) for part in parts.values())
+    alone = all(part["identity"].is_unique for part in parts.values())
+    return 1.0 if alone or plain == 0 else max(clustered / plain, 1.0)
 
-    With one term, or terms that differ no more than chance would have them, the fit runs to a point; it is stopped
-    at a weight of 10,000 images, or, with one term, given up for the flat Beta(1, 1).
-    """
-    if len(sizes) < 2:
-        return 1.0, 1.0
-    mean = hits.sum() / sizes.sum()
 
-    def loss(log_weight: float) -> float:
-        a, b = mean * np.exp(log_weight), (1 - mean) * np.exp(log_weight)
-        return -float((betaln(a + hits, b + sizes - hits) - betaln(a, b)).sum())
-
-    found = optimize.minimize_scalar(loss, bounds=(float(np.log(0.1)), float(np.log(1e4))), method="bounded")
-    weight = float(np.exp(found.x))
-    return float(mean) * weight, float(1 - mean) * weight
+def _variance(part: pd.DataFrame) -> float:
+    """Return the variance of a term's share, images of one identity together."""
+    clusters = int(part["identity"].nunique())
+    away = (part["hit"] - part["hit"].mean()).groupby(part["identity"]).sum()
+    return float((away**2).sum()) / len(part) ** 2 * clusters / max(clusters - 1, 1)
 
 
 def _term_rows(
-    quantity: str, name: str, part: pd.DataFrame, shrunk: Interval, reference: Mapping[str, float] | None, level: float
+    quantity: str, name: str, part: pd.DataFrame, drawn: Floats, reference: Mapping[str, float] | None, level: float
 ) -> list[dict[str, object]]:
     share, n, clusters = float(part["hit"].mean()), len(part), int(part["identity"].nunique())
-    away = (part["hit"] - share).groupby(part["identity"]).sum()
-    variance = float((away**2).sum()) / n**2 * clusters / max(clusters - 1, 1)
-    low, high, word = share_interval(share, variance, n=n, clusters=clusters, level=level)
+    low, high, word = share_interval(share, _variance(part), n=n, clusters=clusters, level=level)
     method = remarked("Wilson by identity", word)
     write = partial(row, quantity, sample="all", group=name, level=level, n=n)
+    shrunk = Interval(float(drawn[0]), float(drawn[1]), float(drawn[2]), clusters)
     found = [
         write("share", found=Interval(share, low, high, clusters), method=method),
-        write(
-            "shrunk_share", found=Interval(shrunk.estimate, shrunk.low, shrunk.high, clusters), method="beta-binomial"
-        ),
+        write("shrunk_share", found=shrunk, method="beta-binomial"),
     ]
     if reference is not None:
         known = float(reference[name])
@@ -112,7 +99,12 @@ def _term_rows(
     return found
 
 
-def _check_reference(reference: Mapping[str, float]) -> None:
+def _check_reference(reference: Mapping[str, float] | None, terms: Iterable[str]) -> None:
+    if reference is None:
+        return
+    missing = sorted(set(terms) - set(reference))
+    if missing:
+        raise SpecError("the reference has a share for every term", got=f"none for {some(missing)}")
     wrong = [name for name, share in reference.items() if not 0 <= share <= 1]
     if wrong:
         raise SpecError("a reference share lies in 0 to 1", got=f"another for {some(wrong)}")

@@ -8,7 +8,13 @@ from likewise.analyse.resample import Interval
 def row(
     quantity: str, stat: str, sample: str, group: str, found: Interval, *, level: float, n: int, method: str
 ) -> dict[str, object]:
-    """Return a row for Estimates; a remark (rare, separated ...) comes after the method's name and a semicolon."""
+    """Return a row for Estimates; a remark (rare, separated ...) comes after the method's name and a semicolon.
+
+    An interval without width means that nothing varied, which is not the same as no doubt: that is remarked here, once
+    for all.
+    """
+    if found.low == found.high and "; " not in method:
+        method = remarked(method, "no spread seen: not a sure thing")
     return {
         "quantity": quantity, "stat": stat, "sample": sample, "group": group, "estimate": found.estimate,
         "low": found.low, "high": found.high, "level": level, "n": n, "clusters": found.clusters, "method": method,

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analyse.resample import Statistic, jackknife
-from likewise.analyse.rows import row
+from likewise.analyse.resample import Interval, Statistic, covariance, jackknife
+from likewise.analyse.rows import remarked, row
+from likewise.analyse.shares import share_interval
 from likewise.errors import SpecError, TableError
 from likewise.tables import Contrast, Estimates, Faces, Ratings
 
@@ -49,9 +50,23 @@ def scales(
         wanted += [("share", f"{name}, step {step:g}", _share(group, k)) for k, step in enumerate(steps)]
     rows = []
     for stat, group_name, function in wanted:
-        found = jackknife(columns, function, codes, level=level)
-        rows.append(row(quantity, stat, "all", group_name, found, level=level, n=int(columns.sum()), method=_BY))
+        found, word = _interval(stat, columns, function, codes, level)
+        method, n = remarked(_BY, word), int(columns.sum())
+        rows.append(row(quantity, stat, "all", group_name, found, level=level, n=n, method=method))
     return Estimates.of(rows)
+
+
+def _interval(
+    stat: str, columns: Floats, function: Statistic, codes: list[npt.NDArray[np.int64]], level: float
+) -> tuple[Interval, str]:
+    """Leave out images and raters; a share gets Wilson's interval for what its answers are worth."""
+    found = jackknife(columns, function, codes, level=level)
+    if stat != "share":
+        return found, ""
+    variance = float(covariance(columns, lambda t: function(t)[..., None], codes)[0, 0])
+    n = float(columns.sum())
+    low, high, word = share_interval(found.estimate, variance, n=n, clusters=found.clusters, level=level)
+    return Interval(found.estimate, low, high, found.clusters), word
 
 
 def _halves(total: Floats) -> tuple[Floats, Floats]:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from likewise.analyse.asked import Asked
 from likewise.analyse.bounds import e_value, e_value_limit, gamma_lost, mcnemar_p, ratio_of_difference, signed_rank_p
-from likewise.analyse.gaps import answers_about, gaps
+from likewise.analyse.gaps import gaps
 from likewise.analyse.logit import fit_logit
 from likewise.analyse.resample import Interval, jackknife, sign_flip, solve
 from likewise.analyse.rows import bare, remarked, row
@@ -22,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 def sensitivity(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,
@@ -44,8 +45,8 @@ def sensitivity(
     matched = gaps(ratings, trials, faces, contrast, pairs=pairs, panel=panel, level=level)
     found = matched.where(stat="gap", sample="matched").frame.set_index("quantity")
     rows: list[dict[str, object]] = []
-    for name, part in answers_about(ratings, trials, faces, contrast, panel).groupby("quantity", sort=True):
-        quantity, answer = str(name), part.groupby("image")["value"].mean()
+    for quantity, part in Asked(ratings, trials, faces, contrast, panel).by_quantity():
+        answer = part.groupby("image")["value"].mean()
         gap = found[found.index == quantity].iloc[0]
         rows += _pair_rows(quantity, _differences(answer, pairs), contrast, alpha, seed)
         rows += _e_rows(quantity, answer, gap, contrast, level)

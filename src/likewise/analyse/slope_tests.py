@@ -29,7 +29,6 @@ def slope_tests(
     *,
     threshold: Threshold,
     level: float = 0.95,
-    sample: str = "counterfactual",
 ) -> Estimates:
     """Test for each rater and label whether its rate moves with the attribute.
 
@@ -41,7 +40,7 @@ def slope_tests(
     p = np.array([_slope_p(grid) for grid in found])
     rows: list[dict[str, object]] = []
     for grid, own, bh, by in zip(found, p, *_false_discovery(p), strict=True):
-        write = partial(row, grid.quantity, sample=sample, group="attribute", n=len(grid.present))
+        write = partial(row, grid.quantity, sample="counterfactual", group="attribute", n=len(grid.present))
         clusters = int(grid.identity.max()) + 1
         many = f"over {len(p)} labels"
         rows += [

@@ -17,7 +17,7 @@ from likewise.analyse.differentials import differentials
 from likewise.analyse.explained import share_gone
 from likewise.analyse.operating import Arm, Errors
 from likewise.analyse.resample import Interval
-from likewise.analyse.rows import remarked, row
+from likewise.analyse.rows import bare, remarked, row
 from likewise.analyse.shares import share_interval
 from likewise.errors import InputError, SpecError, some
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
@@ -59,13 +59,7 @@ def verification(
     if strangers:
         raise SpecError("thresholds belong to raters of these ratings", got=some(sorted(strangers)))
     for board in laid_out:
-        rows += _failures(board, level)
-        for rate in rates:
-            board.impostors.need(rate, board.quantity)
-            limit, let_in = board.impostors.threshold(rate), int(rate * len(board.impostors) + 1e-9)
-            doubt = f"the threshold rests on {let_in} false matches" if let_in < FEW_FALSE_MATCHES else ""
-            found = board.errors(limit, board.arms, board.impostors)
-            rows += _Rates(board, f"{board.quantity} at FMR {rate:g}", found, level, doubt).rows(rate)
+        rows += [*_failures(board, level), *_at_rates(board, rates, level)]
         own = (thresholds or {}).get(board.rater)
         if own is not None:
             found = board.errors(own, board.arms, None)
@@ -99,6 +93,18 @@ def det(
                 table = _Rates(board, f"{board.quantity} at own FMR {rate:.3g}", found, level)
                 rows += table.errors("det", "all", [name], [board.genuine[group]], 0)
     return Estimates.of(rows)
+
+
+def _at_rates(board: Board, rates: Sequence[float], level: float) -> list[dict[str, object]]:
+    """Write the error rates at thresholds that are found for pooled false match rates."""
+    rows = []
+    for rate in rates:
+        board.impostors.need(rate, board.quantity)
+        limit, let_in = board.impostors.threshold(rate), int(rate * len(board.impostors) + 1e-9)
+        doubt = f"the threshold rests on {let_in} false matches" if let_in < FEW_FALSE_MATCHES else ""
+        found = board.errors(limit, board.arms, board.impostors)
+        rows += _Rates(board, f"{board.quantity} at FMR {rate:g}", found, level, doubt).rows(rate)
+    return rows
 
 
 def _failures(board: Board, level: float) -> list[dict[str, object]]:
@@ -177,7 +183,7 @@ class _Rates:
             partial(self._row, "threshold", "all", "pooled"),
         )
         if rate is None:
-            return write(Interval(limit, limit, limit, self.board.people), len(pool), "given")
+            return write(bare(limit, self.board.people), len(pool), "given")
         lenient = share_interval(
             rate, self.board.fmr_variance(limit), n=len(pool), clusters=self.board.people, level=self.level
         )[:2]

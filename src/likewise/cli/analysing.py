@@ -1,25 +1,28 @@
-"""How the stage ``analyse`` puts its numbers together: gaps, hidden bias, error rates and slopes, where they exist."""
+"""How the stage ``analyse`` puts its numbers together: gaps, hidden bias, error rates, slopes, people and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 
 from likewise.analyse.curve import curve
-from likewise.analyse.gaps import explained, gaps
+from likewise.analyse.gaps import gaps
 from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
 from likewise.analyse.placebo import rate_shifts
+from likewise.analyse.present import present
 from likewise.analyse.sensitivity import sensitivity
 from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
-from likewise.cli.asking import placebo_of, rater_options
+from likewise.cli.answered import lines_of
+from likewise.cli.asking import classifies, placebo_of, rater_options, recognises, sweeps
 from likewise.cli.designing import variants_of
 from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, TURNED, Job, covariates_of
+from likewise.cli.noted import noted
+from likewise.cli.people import people
+from likewise.cli.pictures import pictures
 from likewise.cli.sweeping import CERTIFICATES
-from likewise.errors import LikewiseError
 from likewise.make.arms import RANDOM
 from likewise.make.certificate import certified
 from likewise.plugins import create
@@ -33,15 +36,19 @@ def analysing(job: Job) -> None:
         job.notes.append("Fewer than two pairs were found: nothing can be said about look-alikes.")
     genuine = asked.genuine()
     parts: list[Estimates] = []
-    if any(rater.slot == "recogniser" for rater in job.plan.rater):
+    if recognises(job.plan):
         distances = _about(Ratings.read(job.path(RATINGS)), asked)
         parts += _gaps(job, _about(distances, genuine), genuine, pairs, None)
         parts += _legs(job, genuine, pairs)
         parts += _errors(job, distances, asked, pairs)
-    if any(rater.slot == "classifier" for rater in job.plan.rater):
+    if sweeps(job.plan):
         parts += _slopes(job)
+    if classifies(job.plan):
+        parts += _label_gaps(job, pairs)
     if job.plan.ask:
-        parts += _gaps(job, Ratings.read(job.path(ANSWERS)), genuine, pairs, "people")
+        answers = Ratings.read(job.path(ANSWERS))
+        parts += [*_people_gaps(job, _about(answers, genuine), genuine, pairs), *people(job, answers)]
+    parts += pictures(job)
     if job.plan.analyse.truth:
         parts.append(Estimates.read(job.folder.root / job.plan.analyse.truth))
     found = Estimates.together([*parts, *_scaled(job, Estimates.together(parts), asked)])
@@ -51,9 +58,7 @@ def analysing(job: Job) -> None:
 
 def _scaled(job: Job, found: Estimates, asked: Pairs) -> list[Estimates]:
     """Put the gaps of all raters on one scale."""
-    sources: list[tuple[str, str | None]] = (
-        [(RATINGS, None)] if any(rater.slot == "recogniser" for rater in job.plan.rater) else []
-    )
+    sources: list[tuple[str, str | None]] = [(RATINGS, None)] if recognises(job.plan) else []
     sources += [(ANSWERS, "people")] if job.plan.ask else []
     return [on_one_scale(found, Ratings.read(job.path(name)), asked.genuine(), panel=panel) for name, panel in sources]
 
@@ -63,25 +68,42 @@ def _about(ratings: Ratings, trials: Pairs) -> Ratings:
     return Ratings(frame[frame["unit"].isin(trials.frame["pair"])])
 
 
-def _gaps(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, panel: str | None) -> list[Estimates]:
+def _gaps(
+    job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, panel: str | None, level: float | None = None
+) -> list[Estimates]:
     """Estimate the gap of the mean answer; with look-alikes, what goes away and what hidden bias it withstands."""
-    faces, contrast, level = job.faces(), job.plan.contrast, job.plan.analyse.level
+    faces, contrast, level = job.faces(), job.plan.contrast, level or job.plan.analyse.level
     names = covariates_of(job)
     common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
     if len(pairs) < 2:
         return [gaps(ratings, genuine, faces, contrast, **common)]
-    found = [each(ratings, genuine, faces, contrast, pairs=pairs, **common) for each in (gaps, explained)]
+    found = [gaps(ratings, genuine, faces, contrast, pairs=pairs, **common)]
     found += _curve(job, ratings, genuine, pairs, common)
     numeric = [name for name in names if _varies(faces.attribute(name))]
     hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
-    return found + _noted(
+    return found + noted(
         job,
         "bounds on hidden differences",
         lambda: sensitivity(ratings, genuine, faces, contrast, pairs=pairs, **hidden),
     )
 
 
-def _curve(job: Job, ratings: Ratings, genuine: Pairs, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
+def _people_gaps(job: Job, answers: Ratings, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
+    """Estimate the gap of people's answers about trials, and of how sure they were."""
+    if not len(answers):
+        return []
+    found, frame = _gaps(job, answers, genuine, pairs, "people"), answers.frame
+    if "confidence" not in frame.columns or not frame["confidence"].notna().any():
+        return found
+    sure = Ratings(frame.assign(value=frame["confidence"], question=frame["question"] + ", confidence"))
+    about, names = (sure, genuine, job.faces(), job.plan.contrast), covariates_of(job)
+    matched, level = pairs if len(pairs) > 1 else None, job.plan.analyse.level
+    return found + noted(
+        job, "certainty", lambda: gaps(*about, pairs=matched, covariates=names, panel="people", level=level)
+    )
+
+
+def _curve(job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
     """Estimate the gap under the plan's own design and every variant."""
     if not job.plan.variant:
         return []
@@ -101,7 +123,7 @@ def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
     every, kept = Pairs.read(job.path(SWEEP) / TURNED).frame, set(turned.images)
     asked = Pairs(every[every["a"].isin(kept) & every["b"].isin(kept)])
     ratings, contrast, level = Ratings.read(job.path(RATINGS)), job.plan.contrast, job.plan.analyse.level
-    found = _noted(job, "change in edited pictures", lambda: turned_gaps(ratings, asked, turned, contrast, level=level))
+    found = noted(job, "change in edited pictures", lambda: turned_gaps(ratings, asked, turned, contrast, level=level))
     if len(pairs) < 2 or not found:
         return found
 
@@ -111,7 +133,7 @@ def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
             pairs=pairs, turned_trials=asked, turned=turned, covariates=covariates_of(job), level=level,
         )  # fmt: skip
 
-    return found + _noted(job, "comparison of look-alikes with edits", compared)
+    return found + noted(job, "comparison of look-alikes with edits", compared)
 
 
 def _varies(values: pd.Series) -> bool:
@@ -131,14 +153,31 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
             f"impostor trials do not carry them ({max(left):g} takes {needed}). Raise impostors in [trials]."
         )
     models = [create("recogniser", each.name, each.options) for each in job.plan.rater if each.slot == "recogniser"]
-    shipped = {model.name: float(model.threshold) for model in models}
+    shipped = {model.name: float(model.threshold) for model in models} | lines_of(job.plan, recognises=True)
     about = (distances, asked, job.faces(), job.plan.contrast)
     level, matched = job.plan.analyse.level, pairs if len(pairs) > 1 else None
 
     def rates() -> Estimates:
         return verification(*about, pairs=matched, rates=carried, thresholds=shipped, level=level)
 
-    return _noted(job, "error rates", rates) + _noted(job, "DET curves", lambda: det(*about, level=level))
+    return noted(job, "error rates", rates) + noted(job, "DET curves", lambda: det(*about, level=level))
+
+
+def _label_gaps(job: Job, pairs: Pairs) -> list[Estimates]:
+    """Estimate how much oftener one group's images get a label; the intervals of all labels hold together."""
+    plan = job.plan
+    models = [
+        create("classifier", each.name, rater_options(job.folder, each))
+        for each in plan.rater
+        if each.slot == "classifier" and plan.counterfactual is None
+    ]
+    lines = {model.name: float(model.threshold) for model in models} | lines_of(plan, recognises=False)
+    given, remarks = present(Ratings.read(job.path(RATINGS)), lines, labels=plan.analyse.labels)
+    job.notes += remarks
+    many = len(given.frame[["rater", "question"]].drop_duplicates())
+    if not many:
+        return []
+    return _gaps(job, given, None, pairs, None, level=1 - (1 - plan.analyse.level) / many)  # Bonferroni
 
 
 def _slopes(job: Job) -> list[Estimates]:
@@ -199,14 +238,5 @@ def _placebos(job: Job, frame: pd.DataFrame, made: Faces, about: dict[str, Any])
     return [
         Estimates(own[own["stat"].isin(["slope", "rate_slope"])]),
         beyond_placebo(real, made, moved, aside, arm="random direction", **about),
-        *_noted(job, "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Faces(kept)), Faces(kept), **about)),
+        *noted(job, "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Faces(kept)), Faces(kept), **about)),
     ]
-
-
-def _noted(job: Job, what: str, estimate: Callable[[], Estimates]) -> list[Estimates]:
-    """Estimate, or note why this cannot be estimated here; the rest of the analysis stands."""
-    try:
-        return [estimate()]
-    except LikewiseError as error:
-        job.notes.append(f"No {what}: {error}")
-        return []

@@ -15,6 +15,25 @@ from likewise.store import Folder
 from likewise.tables import Faces
 
 SWEEP = "counterfactuals"
+Looked = tuple[list[str], Album]
+"""Images, and how they are looked at."""
+
+
+def recognises(plan: Plan) -> bool:
+    """Say whether somebody under audit tells how far apart two images are."""
+    models = any(rater.slot == "recogniser" for rater in plan.rater)
+    return models or any(entry.recognises for entry in plan.answered)
+
+
+def classifies(plan: Plan) -> bool:
+    """Say whether somebody gives labels to the images as they are."""
+    models = any(rater.slot == "classifier" for rater in plan.rater) and plan.counterfactual is None
+    return models or any(not entry.recognises for entry in plan.answered)
+
+
+def sweeps(plan: Plan) -> bool:
+    """Say whether a classifier looks at counterfactuals."""
+    return plan.counterfactual is not None and any(rater.slot == "classifier" for rater in plan.rater)
 
 
 def rater_options(folder: Folder, rater: Rater) -> dict[str, Any]:
@@ -42,16 +61,20 @@ def _is_service(name: str) -> bool:
     return isinstance(factory, type) and issubclass(factory, Service)
 
 
-def bills(folder: Folder, plan: Plan, services: dict[int, Service]) -> list[Bill]:
-    """Say what the services will cost: to the call when the sweep is made, at most so much before."""
+def bills(folder: Folder, plan: Plan, services: dict[int, Service], shown: Looked | None = None) -> list[Bill]:
+    """Say what the services will cost: to the call when the pictures are there, at most so much before."""
     if not services:
         return []
+    if shown is not None:
+        return [_bill(service, *shown) for service in services.values()]
+    if plan.counterfactual is None:  # the images themselves, which are not opened for an estimate
+        most = len(plan.faces.source(folder.root).faces())
+        return [Bill(service.name, service.where, most, service.price, most=True) for service in services.values()]
     if (folder.path(SWEEP) / "faces.parquet").is_file():
         images, album = rated_album(folder)
         return [_bill(service, images, album) for service in services.values()]
     spec = plan.counterfactual
-    each = len(spec.levels) * (2 if spec.placebo else 1) + (3 if spec.placebo else 0) if spec else 0
-    most = spec.most * each if spec else 0
+    most = spec.most * (len(spec.levels) * (2 if spec.placebo else 1) + (3 if spec.placebo else 0))
     return [Bill(service.name, service.where, most, service.price, most=True) for service in services.values()]
 
 
@@ -74,10 +97,11 @@ def rated_album(folder: Folder) -> tuple[list[str], Album]:
     return images, _album(folder, images)
 
 
-def sheet_of(folder: Folder) -> Path | None:
-    """Return the contact sheet of the sweep where it may be shown: of drawings, never of people."""
+def sheet_of(folder: Folder, *, show: bool) -> Path | None:
+    """Return the contact sheet of the sweep where it may be shown: of drawings, of people only if the plan says so."""
     made = folder.sidecar(SWEEP)
-    return folder.path(SWEEP) / "sheet.jpg" if made is not None and made.summary.get("toy") is True else None
+    shown = made is not None and (show or made.summary.get("toy") is True)
+    return folder.path(SWEEP) / "sheet.jpg" if shown else None
 
 
 def _album(folder: Folder, images: list[str]) -> Album:

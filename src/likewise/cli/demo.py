@@ -32,7 +32,7 @@ GENERATOR = "mobilestylegan"
 RECOGNISERS = ("dlib", "faceplugin")
 WEIGHTS = (
     "mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface", "dlib-landmarks-5", "dlib-resnet",
-    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "gender-v1", "emotion",
+    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "faceres",
 )  # fmt: skip
 """What the demo's plan needs."""
 DIALS = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
@@ -66,6 +66,8 @@ method = "encoder"               # quick; "refine" is closer, at a minute a pict
 [match]                          # ... and who looks alike across the contrast
 distance = "mean_row"
 remove_contrast = true           # the attribute itself is no part of looking alike
+exact = ["drawn_eyeglasses", "drawn_smile"]
+caliper = {{ drawn_age = 0.5 }}
 
 [[variant]]                      # designs that might have been chosen instead
 name = "propensity"
@@ -73,22 +75,22 @@ method = "propensity"
 score_on = [{covariates}]
 
 [[variant]]
-name = "all rows"
-remove_contrast = true
-
-[[variant]]
-name = "whitened"
-distance = "mahalanobis_mean_row"
-remove_contrast = true
-
-[[variant]]
-name = "same glasses and smile"
+name = "latents alone"
 distance = "mean_row"
 remove_contrast = true
-exact = ["drawn_eyeglasses", "drawn_smile"]
 
 [[variant]]
-name = "optimal"
+name = "latents alone, all rows"
+remove_contrast = true
+
+[[variant]]
+name = "of nearly the same age"
+distance = "mean_row"
+remove_contrast = true
+caliper = {{ drawn_age = 0.5 }}
+
+[[variant]]
+name = "latents alone, optimal"
 method = "optimal"
 distance = "mean_row"
 remove_contrast = true
@@ -97,12 +99,16 @@ remove_contrast = true
 slot = "classifier"
 name = "efficientnet-lite"
 
-[counterfactual]                 # make: the same face with only the attribute turned
+[counterfactual]                 # make: the same face with only the attribute turned, drawn by the generator
 editor = "direction"
 attribute = "predicted_gender"
-options = {{ latents = "latents", size = 256 }}
+options = {{ latents = "latents", size = 256, detail = "drawn" }}
+mask = "none"                    # "skin" for photographs: everything else stays as it is, to the bit
 levels = [-2, -1, 0, 1, 2]
-most = 40
+most = 24
+
+[certificate]                    # a network that had no part in it looks whether the attribute moved
+target = "faceres-gender: female"
 
 [ask]                            # ask: simulated people answer through the study's own pages
 crowd = "study"
@@ -113,6 +119,7 @@ truth = "truth.parquet"
 
 [report]
 title = "People who exist nowhere"
+show_images = true               # nobody real is on them; for photographs the default is false
 
 [engine]
 {engine}
@@ -162,12 +169,14 @@ class Demo:
         generator = create("generator", GENERATOR)
         dials = dials_of(shipped(GENERATOR), generator)
         tune(self.engine)
+        two = [image for k in (0, 1) for image in self.portraits.images[k :: self.portraits.images_each]]
         for place, twins in (("images", False), ("twins", True)):
+            wanted = two if twins else self.portraits.images
             work = self.portraits.work(
                 self.folder / place, self.portraits.latents(generator, dials, twins=twins), GENERATOR
             )
-            with self.voice.task(f"draw {place}", len(self.portraits.images)) as progress:
-                for _ in self.engine.map(work, self.portraits.images, progress=progress):
+            with self.voice.task(f"draw {place}", len(wanted)) as progress:
+                for _ in self.engine.map(work, wanted, progress=progress):
                     pass
         self.portraits.faces().write(self.folder / "faces.csv")
         write_frame(self.folder / "people.csv", self.portraits.chances())

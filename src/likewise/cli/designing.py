@@ -14,7 +14,7 @@ from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, VARIANTS, Job
 from likewise.cli.measures import Declared, WithinPlan, declared
 from likewise.design.match import match
 from likewise.engine import Progress
-from likewise.errors import PlanError, TableError
+from likewise.errors import LikewiseError, PlanError, TableError
 from likewise.make.embed import Difference, couples, difficulties
 from likewise.make.rate import Embedding, embeddings_as_vectors
 from likewise.plugins import create
@@ -81,17 +81,22 @@ def varying(job: Job) -> None:
         job.folder.swapped(VARIANTS) as fresh,
     ):
         for number, variant in enumerate(job.plan.variant):
-            pairs = _matched(job, variant.match, progress)
+            try:
+                pairs = _matched(job, variant.match, progress)
+            except LikewiseError as error:  # the audit's own design stands, whatever becomes of the others
+                job.notes.append(f"The design {variant.name!r} cannot be had: {error}")
+                continue
             pairs.write(fresh / f"{number:02d}.parquet")
             found[variant.name] = len(pairs)
     job.summary = {f"pairs by {name}": count for name, count in found.items()}
 
 
 def variants_of(job: Job) -> dict[str, Pairs]:
-    """Return the pairs of each variant, by its name."""
+    """Return the pairs of each variant that could be had, by its name."""
     return {
         variant.name: Pairs.read(job.path(VARIANTS) / f"{number:02d}.parquet")
         for number, variant in enumerate(job.plan.variant)
+        if (job.path(VARIANTS) / f"{number:02d}.parquet").is_file()
     }
 
 
@@ -106,7 +111,7 @@ def _matched(job: Job, spec: MatchSpec, progress: Progress) -> Pairs:
     ]
     return match(
         job.faces(),
-        None if by_file else Vectors.read(job.path(LATENTS)),
+        None if by_file or LATENTS not in job.planned else Vectors.read(job.path(LATENTS)),
         plan.contrast,
         spec,
         within=within,

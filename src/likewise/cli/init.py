@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
+import tomllib
 import warnings
 from pathlib import Path
 
-from likewise.cli.plan import FORMAT
+import pandas as pd
+
+from likewise.cli.plan import FORMAT, plan_from
+from likewise.cli.wish import Wish, inline, quoted, raters, relative, space
 from likewise.errors import ImageError, StoreError, VectorError, WordingWarning
 from likewise.images import find
+from likewise.make.keys import known_keys
 from likewise.store import PLAN
 from likewise.tables import Contrast, Faces, Vectors
 from likewise.tables.files import write_text
@@ -22,12 +25,12 @@ seed = {seed}
 covariates = [{covariates}]    # what should be alike; checked by balance, adjusted for by analyse
 {vectors}
 [faces]
-images = {images}
-table = {table}
+{faces}
 image = {image}                # column with the file name, with or without its ending
 identity = {identity}          # column that says whose image it is
 bad_images = "error"           # or "drop": leave out images that do not decode, and count them
-# rename = {{ gender = "perceived_gender" }}   # say whose word an attribute is
+missing_images = {missing}       # or "drop": leave out rows whose image is not in the folder, and count them
+{rename}
 
 [contrast]                     # every difference is focal - reference
 column = {column}
@@ -53,12 +56,13 @@ antiexact = ["identity"]       # a person occurs in one pair at most
 impostors = 10                 # so many images of others an image, to count false matches (0: none)
 
 # Who is audited: one section each. `likewise slots` lists who there is.
+{raters}
 # [[rater]]
 # slot = "recogniser"          # says how far apart two images of a person are
 # name = "world"
 
 # [[rater]]
-# slot = "classifier"          # gives labels; needs the sweep below
+# slot = "classifier"          # gives labels, to the images as they are or to the sweep below
 # name = "world"
 
 # [counterfactual]             # the same face with only the attribute turned
@@ -73,75 +77,93 @@ impostors = 10                 # so many images of others an image, to count fal
 level = 0.95
 
 [report]
-title = "Audit"
+title = {title}
 
 # [engine]
 # kind = "processes"
 # workers = 2
 """
-_PROJECT = """\
-[project]
-generator = "world"            # the built-in toy: it draws the demo's faces only; `likewise slots` lists others
-perceptual = "pixels"
-lambda = 1e-4                  # weight of the rows' deviation from their mean
-
-"""
 
 
-def init_audit(
-    folder: Path, *, images: Path, table: Path, protected: str, focal: str, reference: str, identity: str,
-    image_column: str, covariates: str, vectors: Path | None, seed: int, force: bool,
-) -> list[str]:  # fmt: skip
-    """Check what was given, write the plan, and return lines that say what was found."""
-    if (folder / PLAN).exists() and not force:
-        raise StoreError(f"{folder / PLAN} is there already", fix="Edit it, or add --force to write it anew.")
-    if not images.is_dir():
-        raise ImageError("--images is a folder", got=str(images))
-    faces = Faces.read(table, image=image_column, identity=identity)
-    contrast = Contrast(protected, focal=focal, reference=reference)
-    side = contrast.side(faces)
-    wanted = [name.strip() for name in covariates.split(",") if name.strip()]
+def plan_text(folder: Path | None, wish: Wish) -> tuple[str, list[str]]:
+    """Check what was given; return the plan and lines that say what was found. Nothing is written."""
+    if wish.images is not None and not wish.images.is_dir():
+        raise ImageError("--images is a folder", got=str(wish.images))
+    faces = wish.source.faces()
+    contrast = Contrast(wish.protected, focal=wish.focal, reference=wish.reference)
+    contrast.side(faces)
+    wanted = [name.strip() for name in wish.covariates.split(",") if name.strip()]
     for name in wanted:
         faces.attribute(name)
-    names = wanted or _usable(faces, protected)
-    if vectors is not None and not set(Vectors.read(vectors).images) & set(faces.images):
-        raise VectorError("--vectors holds vectors of the table's images", got="none of them")
+    names = wanted or _usable(faces, wish.protected)
+    _check_vectors(wish.vectors, faces)
+    top, section = space(wish, folder, names)
     text = _PLAN.format(
-        format=FORMAT, seed=seed, covariates=", ".join(json.dumps(name) for name in names),
-        images=_relative(images, folder), table=_relative(table, folder),
-        image=json.dumps(image_column), identity=json.dumps(identity),
-        column=json.dumps(protected), focal=json.dumps(focal), reference=json.dumps(reference),
-        vectors=f"vectors = {_relative(vectors, folder)}    # used as they are\n" if vectors else "",
-        project="" if vectors else _PROJECT,
+        format=FORMAT, seed=wish.seed, covariates=", ".join(quoted(name) for name in names), vectors=top,
+        faces=_faces(wish, folder), image=quoted(wish.image_column), identity=quoted(wish.identity),
+        missing=quoted("drop" if wish.skip_missing else "error"), rename=_rename(wish),
+        column=quoted(wish.protected), focal=quoted(wish.focal), reference=quoted(wish.reference),
+        project=section, raters=raters(wish, folder), title=quoted(wish.title),
     )  # fmt: skip
+    plan_from(tomllib.loads(text), text)
+    return text, _found(faces, wish, contrast, names)
+
+
+def init_audit(folder: Path, wish: Wish, *, force: bool) -> list[str]:
+    """Write the plan, and return lines that say what was found."""
+    if (folder / PLAN).exists() and not force:
+        raise StoreError(f"{folder / PLAN} is there already", fix="Edit it, or add --force to write it anew.")
+    text, lines = plan_text(folder, wish)
     write_text(folder / PLAN, text)
-    sides = (int((side == 1).sum()), int((side == -1).sum()), int((side == 0).sum()))
-    return _found(faces, images, folder, sides, contrast, names)
+    who = "" if wish.rater or wish.scores or wish.embeddings or wish.labels else "name who is audited in it, then: "
+    return [f"wrote {folder / PLAN}", *lines, f"next: {who}likewise check {folder}"]
+
+
+def _faces(wish: Wish, folder: Path | None) -> str:
+    lines = [f"layout = {quoted(wish.layout)}"] if wish.layout != "table" else []
+    lines += [f"images = {relative(wish.images, folder)}"] if wish.images else []
+    return "\n".join([*lines, *([f"table = {relative(wish.table, folder)}"] if wish.table else [])])
+
+
+def _rename(wish: Wish) -> str:
+    if wish.renamed:
+        return f"rename = {inline(wish.renamed)}"
+    return '# rename = { gender = "perceived_gender" }   # say whose word an attribute is'
+
+
+def _check_vectors(path: Path | None, faces: Faces) -> None:
+    if path is None:
+        return
+    names = pd.Series(Vectors.read(path).images, dtype="str")
+    if known_keys(names, faces, "--vectors", strict=False).isna().all():
+        raise VectorError("--vectors holds vectors of the table's images", got="none of them")
 
 
 def _usable(faces: Faces, protected: str) -> list[str]:
     """Every other column of numbers, or of few words: what has a value of its own in each row cannot be balanced."""
     frame = faces.frame
     few = [name for name in faces.attributes if frame[name].nunique() <= 12 or frame[name].dtype.kind in "fiub"]
-    return [name for name in few if name != protected and frame[name].nunique() > 1]
+    numbered = {name for name in few if frame[name].dtype.kind in "iu" and frame[name].nunique() == len(frame) > 12}
+    return [name for name in few if name != protected and name not in numbered and frame[name].nunique() >= 2]
 
 
-def _found(
-    faces: Faces, images: Path, folder: Path, sides: tuple[int, int, int], contrast: Contrast, names: list[str]
-) -> list[str]:
-    missing = sum(find(images, key) is None for key in faces.images)
+def _found(faces: Faces, wish: Wish, contrast: Contrast, names: list[str]) -> list[str]:
+    side = contrast.side(faces)
+    sides = (int((side == 1).sum()), int((side == -1).sum()), int((side == 0).sum()))
+    where = _missing(faces, wish.images)
     lines = [
-        f"wrote {folder / PLAN}",
-        f"  {len(faces)} images of {faces.identities.nunique()} identities, {missing} of them not in {images}",
+        f"  {len(faces)} images of {faces.identities.nunique()} identities{where}",
         f"  {contrast.focal} {sides[0]}, {contrast.reference} {sides[1]}, neither {sides[2]}",
         f"  covariates: {', '.join(names) or 'none'}",
     ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", WordingWarning)
         faces.warn_of_wording()
-    lines += [f"  note: {entry.message}" for entry in caught]
-    return [*lines, f"next: name who is audited in {folder / PLAN}, then: likewise run {folder} --dry-run"]
+    return lines + [f"  note: {entry.message}" for entry in caught]
 
 
-def _relative(path: Path, folder: Path) -> str:
-    return json.dumps(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
+def _missing(faces: Faces, images: Path | None) -> str:
+    if images is None:
+        return "; no images are given, so nothing looks at pictures"
+    missing = sum(find(images, key) is None for key in faces.images)
+    return f", {missing} of them not in {images}"

@@ -12,7 +12,8 @@ import click
 
 from likewise import __version__
 from likewise.cli.sweep_plan import sweep_options
-from likewise.cli.verbs_directions import directions
+from likewise.cli.verbs_audit import plan_options
+from likewise.cli.verbs_directions import directions, lambdas
 from likewise.cli.verbs_fader import fader
 from likewise.cli.verbs_study import study
 from likewise.cli.verbs_weights import weights
@@ -34,14 +35,15 @@ STAGES = {
     "rate": "Have the models under audit answer.",
     "ask": "Collect what people answered.",
     "analyse": "Estimate gaps and slopes, with intervals.",
+    "export": "Write the report's numbers as JSON and CSV.",
     "report": "Draw the report.",
 }
 _SECTIONS = (
-    ("Start here", ("demo", "init", "run")),
+    ("Start here", ("demo", "audit", "init", "check", "run")),
     ("One stage at a time", tuple(STAGES)),
     ("Ask people", ("study",)),
     ("Train", ("directions", "fader")),
-    ("Look around", ("show", "slots", "weights", "reproduce")),
+    ("Look around", ("show", "lambdas", "slots", "weights", "reproduce")),
 )
 
 
@@ -79,6 +81,16 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _placed(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--address", help="Of a Ray cluster, e.g. auto or ray://head:10001; instead of the plan's."),
+        click.option("--workers", type=int, help="How many at once; instead of the plan's."),
+        click.option("--engine", help="Where: here, processes or ray; instead of the plan's."),
+    ):
+        command = option(command)
+    return command
+
+
 def _paid(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--yes", is_flag=True, help="Agree to what paid services cost."),
@@ -100,14 +112,16 @@ def _purse(*, yes: bool, max_cost: float | None, as_json: bool) -> Any:
 
 def _go(
     folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
-    yes: bool = False, max_cost: float | None = None,
+    yes: bool = False, max_cost: float | None = None, text: str = "",
+    engine: str | None = None, workers: int | None = None, address: str | None = None,
 ) -> None:  # fmt: skip
     from likewise.cli.progress import voice
     from likewise.cli.run import as_plain, run
 
     speaker = voice(quiet=quiet or dry_run)
     purse = _purse(yes=yes, max_cost=max_cost, as_json=as_json)
-    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse)
+    place = {"kind": engine, "workers": workers, "address": address}
+    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse, text=text, place=place)
     report = Path(folder) / "report.html"
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     if as_json:
@@ -126,6 +140,7 @@ def _go(
 @cli.command()
 @click.argument("folder", metavar="DIR")
 @_common
+@_placed
 @_paid
 def run(folder: str, **given: Any) -> None:
     """Go through all stages that the plan names."""
@@ -138,7 +153,7 @@ def _add_stage(name: str, what: str) -> None:
 
     if name == "counterfactual":
         verb = sweep_options(verb)
-    command = click.argument("folder", metavar="DIR")(_common(_paid(verb) if name == "rate" else verb))
+    command = click.argument("folder", metavar="DIR")(_common(_placed(_paid(verb) if name == "rate" else verb)))
     cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)(command)
 
 
@@ -148,23 +163,52 @@ for _name, _what in STAGES.items():
 
 @cli.command()
 @click.argument("folder", metavar="DIR")
-@click.option("--images", required=True, type=click.Path(path_type=Path), help="Folder of images.")
-@click.option("--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image.")
-@click.option("--protected", required=True, help="Column with the protected attribute, e.g. perceived_gender.")
-@click.option("--focal", required=True, help="Level whose gap is asked for, e.g. female.")
-@click.option("--reference", required=True, help="Level it is compared with, e.g. male.")
-@click.option("--identity", required=True, help="Column that says whose image it is.")
-@click.option("--image-column", default="image", show_default=True, help="Column with the file name or key.")
-@click.option("--covariates", default="", help="Comma-separated columns that should be alike; default: all others.")
-@click.option("--vectors", type=click.Path(path_type=Path), help="Your own vectors (.npz) instead of projecting.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--force", is_flag=True, help="Overwrite a plan that is there.")
-def init(folder: str, **given: Any) -> None:
-    """Write a commented plan (audit.toml) for a folder of images and a table."""
+@plan_options
+def init(folder: str, force: bool, **given: Any) -> None:
+    """Write a commented plan (audit.toml) for images, or answers about them, and a table."""
     from likewise.cli.init import init_audit
+    from likewise.cli.wish import Wish
 
-    for line in init_audit(Path(folder), **given):
+    for line in init_audit(Path(folder), Wish(**given), force=force):
         click.echo(line)
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR")
+@plan_options
+@_common
+@_paid
+def audit(
+    folder: str, force: bool, dry_run: bool, quiet: bool, as_json: bool, yes: bool, max_cost: float | None, **given: Any
+) -> None:
+    """From images (or answers about them), a table, a contrast and raters to the report: init, then run."""
+    from likewise.cli.audit import planned
+    from likewise.cli.wish import Wish
+
+    text, lines = planned(Path(folder), Wish(**given), force=force, dry_run=dry_run)
+    for line in [] if as_json or quiet else lines:
+        click.echo(line)
+    how: dict[str, Any] = {"dry_run": dry_run, "quiet": quiet, "as_json": as_json, "yes": yes, "max_cost": max_cost}
+    _go(folder, None, text=text, **how)
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--decode", is_flag=True, help="Decode every image, not only its header.")
+@click.option("--measure", is_flag=True, help="Put an image or two through every stage, to say how long all take.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON on stdout.")
+def check(folder: str, decode: bool, measure: bool, as_json: bool) -> None:
+    """Say before any work what is there, what is missing and what it will cost. Writes nothing.
+
+    Exit code 2 when a run would fail.
+    """
+    from likewise.cli.check import checked
+    from likewise.cli.check_words import told
+
+    found = checked(folder, decode=decode, measure=measure)
+    click.echo(json.dumps(found.plain(), indent=1, default=str) if as_json else "\n".join(told(found)))
+    if found.wrong:
+        sys.exit(InputError.exit_code)
 
 
 @cli.command()
@@ -238,7 +282,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for group in (directions, fader, study, weights):
+for group in (directions, lambdas, fader, study, weights):
     cli.add_command(group)
 
 

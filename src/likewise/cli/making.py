@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
-from likewise.cli.asking import bills, rated_album, rater_options, services_of, sheet_of, sweep_album
-from likewise.cli.framing import framed, given_family
+from likewise.cli.answered import answered, given_trials
+from likewise.cli.asking import (
+    Looked,
+    bills,
+    rated_album,
+    rater_options,
+    recognises,
+    services_of,
+    sweep_album,
+)
+from likewise.cli.encoding import encoded
+from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan, Rater
 from likewise.cli.progress import Voice
 from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
-from likewise.errors import ImageError, TableError
-from likewise.images import Album
-from likewise.make.project import Projection
+from likewise.errors import ImageError, TableError, VectorError, some
+from likewise.images import Album, find
+from likewise.make.keys import known_keys
+from likewise.make.project import FAILURES, PROJECTED, Projection, solver
 from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
 from likewise.make.read import read_images
 from likewise.plugins import Pictures, create
-from likewise.report.page import write_report
 from likewise.services.purse import Purse
 from likewise.services.reading import Reading, in_rows
 from likewise.services.service import Service
 from likewise.store import Folder
-from likewise.tables import Estimates, Faces, Pairs, Ratings, Vectors
+from likewise.tables import Faces, Pairs, Ratings, Vectors
 from likewise.tables.vectors import write_stream
 
 FACES, DESCRIBED = "faces.parquet", "described.parquet"
@@ -36,6 +48,10 @@ LATENTS, EMBEDDINGS, PAIRS, BALANCE = "latents", "embeddings", "pairs.parquet", 
 VARIANTS, TURNED = "variants", "trials.parquet"
 TRIALS, SWEEP, RATINGS, ANSWERS = "trials.parquet", "counterfactuals", "ratings.parquet", "answers.parquet"
 ESTIMATES, REPORT = "estimates.parquet", "report.html"
+WITHOUT_IMAGES = (
+    "No images were given. What looks at pictures is skipped: none was opened or checked, nobody was projected, no "
+    "counterfactual was made and no model was asked. All answers come from files and are taken as they are."
+)
 
 
 @dataclass
@@ -53,6 +69,8 @@ class Job:
     licences: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
+    raters: list[dict[str, str]] = field(default_factory=list)
+    """Who was asked, by which threshold: for the report."""
 
     def path(self, artefact: str) -> Path:
         """Say where an artefact lies."""
@@ -68,83 +86,140 @@ class Job:
         root = (self.folder.root / self.plan.faces.images).resolve()
         return Album(root, dict(zip(frame["image"], frame["file"], strict=True)))
 
-    def chunks(self, name: str, work: Work, items: list[str]) -> Iterator[Result]:
-        """Do the work chunk by chunk, shown and resumable."""
+    def chunks(self, name: str, work: Work, items: list[str], *, chunk: int = 0) -> Iterator[Result]:
+        """Do the work chunk by chunk, shown and resumable; ``chunk`` is how many at a time, 0 as the plan says."""
+        engine = replace(self.plan.engine, chunk=chunk or self.plan.engine.chunk)
         with self.voice.task(name, len(items)) as progress:
-            folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
-            tune(self.plan.engine)
-            yield from self.plan.engine.map(work, items, folder=folder, progress=progress)
+            folder = self.folder.work(f"{self.key}-{name}-{engine.chunk}")
+            tune(engine)
+            yield from engine.map(work, items, folder=folder, progress=progress)
 
-    def again(self, name: str, work: Work, items: list[str]) -> Iterator[Result]:
+    def again(self, name: str, work: Work, items: list[str], *, chunk: int = 0) -> Iterator[Result]:
         """Go through the finished chunks of ``chunks`` once more."""
-        folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
-        yield from self.plan.engine.map(work, items, folder=folder)
+        engine = replace(self.plan.engine, chunk=chunk or self.plan.engine.chunk)
+        yield from engine.map(work, items, folder=self.folder.work(f"{self.key}-{name}-{engine.chunk}"))
 
     def used(self, occupant: Any) -> Any:
         """Note an occupant's licence for the sidecar."""
         self.licences[occupant.name] = occupant.licence
         return occupant
 
+    def audited(self, slot: str, occupant: Any) -> Any:
+        """Note a rater under audit: what it is, and where its threshold comes from."""
+        told = {
+            "name": occupant.name,
+            "slot": slot,
+            "threshold": f"{occupant.threshold:g}",
+            "licence": occupant.licence,
+        }
+        card = getattr(occupant, "card", None)
+        told |= {"family": str(getattr(occupant, "family", "")), "set_on": str(getattr(card, "set_on", ""))}
+        if told not in self.raters:
+            self.raters.append(told)
+        return self.used(occupant)
+
 
 def read(job: Job) -> None:
     """Find, open and fingerprint the images of the table."""
     given = job.plan.faces
-    table = Faces.read(job.folder.root / given.table, image=given.image, identity=given.identity, rename=given.rename)
+    table = given.source(job.folder.root).faces()
     table.warn_of_wording()
-    job.plan.contrast.side(table)
+    side = job.plan.contrast.side(table)
+    if not given.images:
+        job.notes.append(WITHOUT_IMAGES)
+        job.summary = _counted(table, side)
+        table.write(job.path(FACES))
+        return
+    if given.missing_images == "drop":
+        table = _those_there(job, table)
     with job.voice.task("read", len(table)) as progress:
         found, bad = read_images(table, job.folder.root / given.images, bad_images=given.bad_images, progress=progress)
     side = job.plan.contrast.side(found)
     if bad:
         lost = table.subset(bad).attribute(job.plan.contrast.column).value_counts().to_dict()
         job.notes.append(f"{len(bad)} images do not decode and are left out: {lost}")
-    job.summary = {
-        "images": len(found),
-        "focal": int((side == 1).sum()),
-        "reference": int((side == -1).sum()),
-    }
+    job.summary = _counted(found, side)
     found.write(job.path(FACES))
 
 
+def _those_there(job: Job, table: Faces) -> Faces:
+    """Leave out rows whose image is not in the folder, and count them by group."""
+    root = job.folder.root / job.plan.faces.images
+    there = [key for key in table.images if find(root, key) is not None]
+    if len(there) < len(table):
+        lost = table.frame.loc[~table.frame["image"].isin(there), job.plan.contrast.column].value_counts().to_dict()
+        job.notes.append(f"{len(table) - len(there)} rows of the table have no image and are left out: {lost}")
+    return table.subset(there)
+
+
+def _counted(faces: Faces, side: pd.Series) -> dict[str, Any]:
+    return {"images": len(faces), "focal": int((side == 1).sum()), "reference": int((side == -1).sum())}
+
+
 def project(job: Job) -> None:
-    """Project the images into the generator's latent space, or take the plan's own vectors."""
-    if not job.plan.vectors:
+    """Project the images into the generator's latent space, or encode them, or take the plan's own vectors."""
+    if not job.plan.vectors and job.plan.encode is None:
         _project_images(job)
         return
-    vectors = Vectors.read(job.folder.root / job.plan.vectors)
+    vectors = encoded(job) if job.plan.encode else _own_vectors(job)
     with job.folder.swapped(LATENTS) as fresh:
         write_stream(fresh, vectors.images, [vectors.values], source=vectors.source)
     job.summary = {"images": len(vectors), "source": vectors.source}
     job.notes += given_family(vectors.source, job.plan)
 
 
+def _own_vectors(job: Job) -> Vectors:
+    """Read the plan's own vectors under the table's keys; those of other images are left out."""
+    given = Vectors.read(job.folder.root / job.plan.vectors)
+    keys = known_keys(pd.Series(given.images, dtype="str"), job.faces(), "vectors", strict=False)
+    there = keys.notna().to_numpy()
+    if not there.any():
+        raise VectorError("vectors are of images of the table", got="none of them")
+    return given if (keys == given.images).all() else Vectors(keys[there], given.values[there], source=given.source)
+
+
 def _project_images(job: Job) -> None:
     (faces, album), spec = framed(job), job.plan.project
     generator = job.used(create("generator", spec.generator, spec.options))
     job.used(create("perceptual", spec.perceptual))
-    work = Projection(spec, album)
+    work, made = Projection(spec, album), solver(spec)[2]
+    one = 1 if hasattr(generator, "draw") else 0  # a descent takes long: a killed run loses one image a worker
     done = [
-        (result["shown"], result["distance"], result["baseline"])
-        for result in job.chunks("project", work, faces.images)
+        (result["state"], result["distance"], result["baseline"])
+        for result in job.chunks("project", work, faces.images, chunk=one)
     ]
-    shown, left, baseline = (np.concatenate(part) for part in zip(*done, strict=True))
+    state, left, baseline = (np.concatenate(part) for part in zip(*done, strict=True))
+    shown = state == PROJECTED
+    job.notes += _not_projected(faces, state, job.plan.contrast.column)
     if not shown.any():
-        raise ImageError("some image can be projected", got="none that decodes")
+        raise ImageError("some image can be projected", got="; ".join(job.notes))
     kept = [image for image, there in zip(faces.images, shown, strict=True) if there]
-    source = f"{generator.name}, W+, {spec.words}"
+    source = ", ".join(word for word in (generator.name, "W+", spec.words, made.words) if word)
+    for family in made.families:
+        job.notes += same_family("the projection", family, job.plan)
     with job.folder.swapped(LATENTS) as fresh:  # the finished chunks are read once more, one at a time
-        blocks = (result["w"][result["shown"]] for result in job.again("project", work, faces.images))
+        blocks = (
+            result["w"][result["state"] == PROJECTED] for result in job.again("project", work, faces.images, chunk=one)
+        )
         write_stream(fresh, kept, blocks, source=source)
     missed = float(np.median(left[shown] / np.maximum(baseline[shown], 1e-12)))
     job.summary = {"images": len(kept), "source": source, "median share of the picture not drawn": round(missed, 4)}
-    if len(kept) < len(faces):
-        lost = faces.frame.loc[~shown, job.plan.contrast.column].value_counts().to_dict()
-        job.notes.append(f"{len(faces) - len(kept)} images could not be opened and are not projected: {lost}")
     if missed > 0.5:
         job.notes.append(
             f"The generator {generator.name} does not draw these images: {missed:.0%} of what sets them apart from its "
             "mean face is missing in the reconstructions. Matching on such latents means little."
         )
+
+
+def _not_projected(faces: Faces, state: npt.NDArray[np.int8], column: str) -> list[str]:
+    """Say how many images of which group are not projected, and why."""
+    notes = []
+    for failure, why in FAILURES.items():
+        lost = faces.frame.loc[state == failure, column].value_counts().to_dict()
+        if lost:
+            some_of = some(faces.frame.loc[state == failure, "image"])
+            notes.append(f"{sum(lost.values())} images are not projected ({why}): {lost}: {some_of}")
+    return notes
 
 
 def balancing(job: Job) -> None:
@@ -157,9 +232,9 @@ def balancing(job: Job) -> None:
 def making_trials(job: Job) -> None:
     """Choose which two images of a person the raters are asked about."""
     plan, each = job.plan, job.plan.trials.impostors
-    asked = any(rater.slot == "recogniser" for rater in plan.rater) and each > 0
+    asked = recognises(plan) and each > 0
     strangers: dict[str, Any] = {"impostors": each, "contrast": plan.contrast, "groups": "any"} if asked else {}
-    made = trials(job.faces(), seed=plan.seed, **strangers)
+    made = given_trials(job) or trials(job.faces(), seed=plan.seed, **strangers)
     genuine = len(made.genuine())
     job.summary = {"genuine trials": genuine, "impostor trials": len(made) - genuine}
     made.write(job.path(TRIALS))
@@ -168,19 +243,22 @@ def making_trials(job: Job) -> None:
 def rating(job: Job) -> None:
     """Have every rater of the plan look at what it is asked about."""
     services = services_of(job.folder, job.plan, job.purse)
-    job.purse.settle(bills(job.folder, job.plan, services))
+    job.purse.settle(bills(job.folder, job.plan, services, _labelled(job) if services else None))
     parts = [
-        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_sweep(job, rater, services.get(number))
+        _rate_trials(job, rater) if rater.slot == "recogniser" else _rate_labels(job, rater, services.get(number))
         for number, rater in enumerate(job.plan.rater)
     ]
-    ratings = Ratings.together(parts)
+    if any(entry.recognises for entry in job.plan.answered):
+        _asked(job)
+    ratings = Ratings.together([*parts, *answered(job, job.path(TRIALS))])
     job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
+    job.summary["raters"] = list(job.raters)
     ratings.write(job.path(RATINGS))
 
 
 def _rate_trials(job: Job, rater: Rater) -> Ratings:
     asked = _asked(job)
-    recogniser = job.used(create("recogniser", rater.name, rater.options))
+    recogniser = job.audited("recogniser", create("recogniser", rater.name, rater.options))
     work = Embedding(rater.name, rater.options, job.album(job.faces()))
     parts = [result["e"] for result in job.chunks(recogniser.name, work, asked.images)]
     answers = rate_trials(asked, np.concatenate(parts), asked.images, recogniser)
@@ -210,11 +288,19 @@ def _asked(job: Job) -> Pairs:
     return asked
 
 
-def _rate_sweep(job: Job, rater: Rater, service: Service | None) -> Ratings:
-    images, album = rated_album(job.folder)
+def _labelled(job: Job) -> Looked:
+    """Return what classifiers look at: the counterfactuals where the plan makes them, else the images as they are."""
+    if job.plan.counterfactual is not None:
+        return rated_album(job.folder)
+    faces = job.faces()
+    return faces.images, job.album(faces)
+
+
+def _rate_labels(job: Job, rater: Rater, service: Service | None) -> Ratings:
+    images, album = _labelled(job)
     if service is not None:
         return _rate_by_service(job, service, images, album)
-    classifier = job.used(create("classifier", rater.name, rater_options(job.folder, rater)))
+    classifier = job.audited("classifier", create("classifier", rater.name, rater_options(job.folder, rater)))
     work = Scoring(rater.name, rater_options(job.folder, rater), album)
     labels, scores = side_by_side(list(job.chunks(classifier.name, work, images)), classifier.name)
     job.notes += said_nothing(classifier.name, labels, scores, classifier.threshold)
@@ -237,43 +323,31 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
     job.notes += service.remarks()
     labels, scores = side_by_side([columns(in_rows(heard), len(images))], service.name)
     job.notes += said_nothing(service.name, labels, scores, service.threshold)
-    return rate_images(images, labels, scores, job.used(service))
+    return rate_images(images, labels, scores, job.audited("classifier", service))
 
 
 def asking(job: Job) -> None:
-    """Collect what people answered about the trials."""
+    """Collect what people answered about the trials, or about single images."""
     given = job.plan.ask
     assert given is not None  # the stage is only planned with the section
     options = {key: _resolved(job.folder, key, value) for key, value in given.options.items()}
     crowd = job.used(create("crowd", given.crowd, options))
-    asked, album = _asked(job).genuine(), job.album(job.faces())
+    asked = Pairs.read(job.path(TRIALS)).genuine()
+    faces, album = job.faces(), job.album(job.faces()) if job.plan.faces.images else None
     with job.voice.task("ask", 2 * len(asked)) as progress:
 
         def look(images: list[str]) -> Pictures:
             progress.advance(len(images))
+            if album is None:
+                raise ImageError(f"the crowd {given.crowd!r} looks at pictures", got="no images in [faces]")
             return album(images)
 
         answers = crowd.answers(asked, look, job.plan.seed)
+    answers.check_units([*asked.frame["pair"], *faces.images])
+    if not len(answers):
+        raise TableError("people answered something", got="no answers", fix="Check the identity column, or the file.")
     job.summary = {"answers": len(answers), "people": int(answers.frame["rater"].nunique())}
     answers.write(job.path(ANSWERS))
-
-
-def reporting(job: Job) -> None:
-    """Draw the report."""
-    judged = job.path("fidelity") / "estimates.parquet"
-    sidecars = {name: job.folder.sidecar(name) for name in job.planned if name != REPORT}
-    write_report(
-        job.path(REPORT),
-        title=job.plan.report.title,
-        contrast=job.plan.contrast,
-        pairs=Pairs.read(job.path(PAIRS)),
-        balance=Estimates.read(job.path(BALANCE)),
-        estimates=Estimates.read(job.path(ESTIMATES)),
-        fidelity=Estimates.read(judged) if job.plan.fidelity else None,
-        made={name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
-        sheet=sheet_of(job.folder),
-    )
-    job.summary = {"bytes": job.path(REPORT).stat().st_size}
 
 
 def covariates_of(job: Job) -> list[str]:

@@ -11,13 +11,17 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from likewise.cli.answered import AnsweredPlan
+from likewise.cli.encoding import EncodePlan
 from likewise.cli.measures import DifficultyPlan, GivenPlan, WithinPlan, check_measures, check_variant
+from likewise.cli.whole import check_pixels, check_raters, check_space
 from likewise.engine import Engine
 from likewise.errors import LikewiseError, PlanError, nearest, some
 from likewise.make.align import AlignSpec
 from likewise.make.certificate import CertificateSpec
 from likewise.make.describe_spec import DescribeSpec
 from likewise.make.fidelity import FidelitySpec
+from likewise.make.layouts import LAYOUTS, Source
 from likewise.make.project import ProjectSpec
 from likewise.make.sweep_spec import SweepSpec
 from likewise.plugins import SLOTS
@@ -30,16 +34,36 @@ FORMAT = 1
 class FacesPlan:
     """Where the images and their table are; paths are relative to the audit folder."""
 
-    images: str
-    table: str
+    images: str = ""
+    """The folder of the images; empty where only answers about them are at hand."""
+    table: str = ""
+    layout: str = "table"
+    """How table and images are laid out: table, folders, celeba or fairface."""
     image: str = "image"
     identity: str = "identity"
     rename: dict[str, str] = field(default_factory=dict)
     bad_images: str = "error"
+    missing_images: str = "error"
+    """What to do with rows whose image is not in the folder: refuse, or drop them and count them."""
 
     def __post_init__(self) -> None:
-        if self.bad_images not in ("error", "drop"):
-            raise PlanError("bad_images is 'error' or 'drop'", got=repr(self.bad_images))
+        for name in ("bad_images", "missing_images"):
+            if getattr(self, name) not in ("error", "drop"):
+                raise PlanError(f"{name} is 'error' or 'drop'", got=repr(getattr(self, name)))
+        if self.layout not in LAYOUTS:
+            fix = nearest(self.layout, LAYOUTS)
+            raise PlanError(f"layout is one of {some(LAYOUTS)}", got=repr(self.layout), fix=fix)
+        if not self.table and self.layout != "folders":
+            raise PlanError("[faces] says table", got="no such line")
+        if self.layout == "folders" and not self.images:
+            raise PlanError("the layout 'folders' is one of images", got="no images")
+
+    def source(self, root: Path) -> Source:
+        """Return where the table is, seen from an audit folder."""
+        return Source(
+            table=root / self.table if self.table else None, images=root / self.images if self.images else None,
+            layout=self.layout, image=self.image, identity=self.identity, rename=self.rename,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,21 +112,50 @@ class AskPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysePlan:
-    """The level of the intervals, and a file of known values to set beside the estimates (planted truth)."""
+    """The level of the intervals, and what else is to be estimated from columns and files that the audit has."""
 
     level: float = 0.95
     truth: str = ""
+    """A file of known values to set beside the estimates (planted truth)."""
+    made_by: str = ""
+    """The column that tells generated faces from real ones ..."""
+    generated: str = ""
+    """... and its level that means generated."""
+    features: str = ""
+    """A file of vectors of features: distances of generated from real images by group (FID, KID)."""
+    logits: str = ""
+    """A file of vectors of class scores: the Inception Score by group."""
+    measured: tuple[str, ...] = ()
+    """Columns with a measured skin tone, to be compared with people's answers in steps."""
+    term: str = ""
+    """The column of terms (occupations, say) under which the share of the focal group is estimated ..."""
+    reference: str = ""
+    """... against the shares in this table, with the columns ``term`` and ``share``."""
+    labels: tuple[str, ...] = ()
+    """Which labels of classifiers are compared between the groups; the commonest, unless named."""
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
             raise PlanError("level lies between 0 and 1", got=str(self.level))
+        if bool(self.made_by) != bool(self.generated):
+            raise PlanError("made_by and generated go together in [analyse]", got="one of them", fix="Write both.")
+        if (self.features or self.logits) and not self.made_by:
+            raise PlanError("features and logits in [analyse] need made_by and generated", got="neither")
+        if self.reference and not self.term:
+            raise PlanError("reference in [analyse] has an effect only with term", got="no term")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it names."""
+        return self.truth, self.features, self.logits, self.reference
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPlan:
-    """What the report is called."""
+    """What the report is called, and whether it shows pictures of the people (never, unless asked)."""
 
     title: str = "Audit"
+    show_images: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +169,7 @@ class Plan:
     covariates: tuple[str, ...] = ()
     vectors: str = ""
     """A file of vectors to use instead of projecting."""
+    encode: EncodePlan | None = None
     describe: DescribeSpec | None = None
     align: AlignSpec | None = None
     project: ProjectSpec = field(default_factory=ProjectSpec)
@@ -127,6 +181,7 @@ class Plan:
     given: GivenPlan | None = None
     trials: TrialsPlan = field(default_factory=TrialsPlan)
     rater: tuple[Rater, ...] = ()
+    answered: tuple[AnsweredPlan, ...] = ()
     counterfactual: SweepSpec | None = None
     certificate: CertificateSpec | None = None
     ask: AskPlan | None = None
@@ -142,23 +197,20 @@ class Plan:
             check_variant(variant.name, variant.match, self.difficulty, self.given)
         if len({variant.name for variant in self.variant}) < len(self.variant):
             raise PlanError("every [[variant]] has a name of its own", got="one name twice")
-        for name, section in (("align", self.align), ("fidelity", self.fidelity)):
-            if section is not None and self.vectors:
-                rule = f"[{name}] has an effect only where images are projected"
-                raise PlanError(rule, got="vectors", fix="Leave one out.")
         if self.counterfactual is None and self.certificate is not None:
             raise PlanError("[certificate] judges a sweep", got="no [counterfactual]", fix="Add that section.")
-        if self.counterfactual is None and any(rater.slot == "classifier" for rater in self.rater):
-            raise PlanError("a classifier is audited by a sweep", got="no [counterfactual]", fix="Add that section.")
+        check_space(self)
+        check_pixels(self)
+        check_raters(self)
 
 
 _SECTIONS: dict[str, type] = {
     "faces": FacesPlan, "contrast": Contrast, "describe": DescribeSpec, "align": AlignSpec, "project": ProjectSpec,
-    "fidelity": FidelitySpec, "difficulty": DifficultyPlan, "given": GivenPlan, "trials": TrialsPlan,
-    "counterfactual": SweepSpec, "certificate": CertificateSpec,
+    "encode": EncodePlan, "fidelity": FidelitySpec, "difficulty": DifficultyPlan, "given": GivenPlan,
+    "trials": TrialsPlan, "counterfactual": SweepSpec, "certificate": CertificateSpec,
     "ask": AskPlan, "analyse": AnalysePlan, "report": ReportPlan, "engine": Engine,
 }  # fmt: skip
-_LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan}
+_LISTS: dict[str, type] = {"rater": Rater, "within": WithinPlan, "answered": AnsweredPlan}
 _PLAIN = {"format": int, "seed": int, "covariates": tuple[str, ...], "vectors": str}
 _SPELT = {"lambda": "lambda_"}  # a word that Python keeps for itself
 
@@ -177,6 +229,9 @@ def plan_from(plain: Mapping[str, Any], text: str = "") -> Plan:
     """Make a plan from plain values; ``text`` is only for naming lines."""
     known = [*_PLAIN, *_SECTIONS, "match", "variant", *_LISTS]
     _refuse_unknown(plain, known, "", text)
+    if "project" in plain and ("encode" in plain or "vectors" in plain):
+        other = "[encode]" if "encode" in plain else "vectors"
+        raise PlanError("[project] or another space, not both", got=f"[project] and {other}", fix="Leave one out.")
     parts: dict[str, Any] = {key: _typed(plain[key], hint, key) for key, hint in _PLAIN.items() if key in plain}
     for key in ("faces", "contrast"):
         if key not in plain:

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from likewise.cli import analysing, designing, framing, making, sweeping
+from likewise.cli.asking import recognises
 from likewise.cli.describing import describing
+from likewise.cli.exporting import EXPORT, exporting
 from likewise.cli.fidelity import FIDELITY, judging
 from likewise.cli.framing import ALIGNED
 from likewise.cli.making import (
@@ -28,6 +30,7 @@ from likewise.cli.making import (
 )  # fmt: skip
 from likewise.cli.measures import declared
 from likewise.cli.plan import Plan
+from likewise.cli.reporting import reporting
 from likewise.cli.sweeping import CERTIFICATES
 from likewise.images import digest
 from likewise.make.read import listing_digest
@@ -59,8 +62,25 @@ def _files(folder: Folder, *paths: str) -> dict[str, str]:
     return {path: digest(folder.root / path) if (folder.root / path).is_file() else "missing" for path in paths if path}
 
 
+def _tables(folder: Folder, plan: Plan) -> dict[str, str]:
+    """Fingerprint the table, or the files of a layout that has several."""
+    given = folder.root / plan.faces.table
+    if not plan.faces.table or not given.is_dir():
+        return _files(folder, plan.faces.table)
+    return {"table": listing_digest(given)}
+
+
+def _space(plan: Plan) -> dict[str, Any]:
+    if plan.encode is not None:
+        return {"encode": asdict(plan.encode), **_raters(plan)}
+    return {"vectors": plan.vectors, **_raters(plan)} if plan.vectors else asdict(plan.project)
+
+
 def _raters(plan: Plan) -> dict[str, Any]:
-    return {"rater": [asdict(rater) for rater in plan.rater]}
+    plain: dict[str, Any] = {"rater": [asdict(rater) for rater in plan.rater]}
+    if plan.answered:  # nothing for a plan without, whose ratings then stay fresh
+        plain["answered"] = [asdict(entry) for entry in plan.answered]
+    return plain
 
 
 def _weights(*given: dict[str, Any]) -> dict[str, str]:
@@ -99,7 +119,8 @@ READ = Stage(
     options=lambda plan: {"faces": asdict(plan.faces), "contrast": asdict(plan.contrast)},
     make=making.read,
     outside=lambda folder, plan: (
-        _files(folder, plan.faces.table) | {"images": listing_digest(folder.root / plan.faces.images)}
+        _tables(folder, plan)
+        | ({"images": listing_digest(folder.root / plan.faces.images)} if plan.faces.images else {})
     ),
 )
 ALIGN = Stage(
@@ -120,9 +141,10 @@ PROJECT = Stage(
     name="project",
     artefact=LATENTS,
     needs=(FACES,),
-    options=lambda plan: {"vectors": plan.vectors, **_raters(plan)} if plan.vectors else asdict(plan.project),
+    options=_space,
     make=making.project,
-    outside=lambda folder, plan: _files(folder, plan.vectors),
+    version=2,
+    outside=lambda folder, plan: _files(folder, plan.vectors) | _weights(plan.encode.options if plan.encode else {}),
 )
 FIDELITY_STAGE = Stage(
     name="fidelity",
@@ -177,8 +199,10 @@ TRIALS_STAGE = Stage(
     options=lambda plan: {
         **asdict(plan.trials),
         "contrast": asdict(plan.contrast),
-        "recognisers": any(rater.slot == "recogniser" for rater in plan.rater),
+        "recognisers": recognises(plan),
+        **({"answered": [asdict(entry) for entry in plan.answered if entry.scores]} if _score_files(plan) else {}),
     },
+    outside=lambda folder, plan: _files(folder, *_score_files(plan)),
     make=making.making_trials,
     version=2,
     counted=False,
@@ -214,6 +238,7 @@ RATE = Stage(
     outside=lambda folder, plan: (
         _weights(*(rater.options for rater in plan.rater))
         | _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater))
+        | _files(folder, *(entry.path for entry in plan.answered))
     ),
 )
 ASK = Stage(
@@ -231,16 +256,25 @@ ANALYSE = Stage(
     needs=(FACES, PAIRS, TRIALS),
     options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
     make=analysing.analysing,
-    version=3,
-    outside=lambda folder, plan: _files(folder, plan.analyse.truth),
+    version=4,
+    outside=lambda folder, plan: _files(folder, *plan.analyse.files),
     counted=False,
+    seeded=True,
 )
 REPORT_STAGE = Stage(
     name="report",
     artefact=REPORT,
     needs=(PAIRS, BALANCE, ESTIMATES),
     options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
-    make=making.reporting,
+    make=reporting,
+    counted=False,
+)
+EXPORT_STAGE = Stage(
+    name="export",
+    artefact=EXPORT,
+    needs=(PAIRS, BALANCE, ESTIMATES),
+    options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
+    make=exporting,
     counted=False,
 )
 ALL = (
@@ -259,6 +293,7 @@ ALL = (
     RATE,
     ASK,
     ANALYSE,
+    EXPORT_STAGE,
     REPORT_STAGE,
 )
 
@@ -274,7 +309,8 @@ def stages(plan: Plan) -> list[Stage]:
         VARIANTS: not plan.variant,
         SWEEP: plan.counterfactual is None,
         CERTIFICATES: plan.certificate is None,
-        RATINGS: not plan.rater,
+        LATENTS: not spaced(plan),
+        RATINGS: not (plan.rater or plan.answered),
         ANSWERS: plan.ask is None,
     }
     recognisers = any(rater.slot == "recogniser" for rater in plan.rater)
@@ -298,8 +334,18 @@ def stages(plan: Plan) -> list[Stage]:
     return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
 
 
+def spaced(plan: Plan) -> bool:
+    """Say whether the plan has images lie somewhere; given distances or scores alone need no space."""
+    return bool(plan.faces.images or plan.vectors or plan.encode)
+
+
+def _score_files(plan: Plan) -> list[str]:
+    return [entry.scores for entry in plan.answered if entry.scores]
+
+
 def _needs(stage: Stage, plan: Plan) -> tuple[str, ...]:
     """Say what a stage needs: the described faces, where the plan has them described."""
+    needs = tuple(need for need in stage.needs if need != LATENTS or spaced(plan))
     if plan.describe is None or stage is DESCRIBE:
-        return stage.needs
-    return tuple(DESCRIBED if need == FACES else need for need in stage.needs)
+        return needs
+    return tuple(DESCRIBED if need == FACES else need for need in needs)

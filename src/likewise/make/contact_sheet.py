@@ -19,15 +19,13 @@ def contact_sheet(originals: Album, made: Album, images: Sequence[str], levels: 
     """Return one row a face: the original, and its levels in order; faces come evenly from the whole list."""
     few = [images[k] for k in np.unique(np.linspace(0, len(images) - 1, min(ROWS, len(images))).round().astype(int))]
     rows = [
-        np.stack(
-            [_thumbnail(originals([image])[0]), *map(_thumbnail, made([key_of(image, level) for level in levels]))]
-        )
+        np.stack([thumbnail(originals([image])[0]), *map(thumbnail, made([key_of(image, level) for level in levels]))])
         for image in few
     ]
     return sheet(rows, ["original", *(f"{level:+g}" for level in levels)])
 
 
-def _thumbnail(picture: Pictures) -> Pictures:
+def thumbnail(picture: Pictures) -> Pictures:
     """Return the middle square at the sheet's size."""
     side = min(picture.shape[:2])
     top, left = (picture.shape[0] - side) // 2, (picture.shape[1] - side) // 2

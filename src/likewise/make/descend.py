@@ -3,32 +3,39 @@
 Two ways to go down the same objective:
 
 - ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its rate warmed up
-  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades.
+  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades; the generator's
+  noise maps, where it has any, move along (see noise).
 - ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
   is drawn at low resolution is only nearly the image, and an optimiser finds the difference. A generator without low
-  resolutions takes all steps at its own.
+  resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents: with the same
+  step in every direction faces leave W and become caricatures that a recogniser still likes. Where there is an encoder
+  (``ENCODED``) its guess is the start and a quarter of the steps is enough; a recogniser keeps the person.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from likewise.make.encode import Start
+from likewise.make.noise import NoiseMaps
+from likewise.make.solver import Floats, Solver
 from likewise.models.differentiable import (
     DifferentiableGenerator,
     DifferentiablePerceptual,
     DifferentiableRecogniser,
     differentiable,
 )
-from likewise.plugins import Array, Generator, Perceptual, Signals
+from likewise.models.encoder import FAMILY, has_encoder
+from likewise.plugins import Array, Generator, Perceptual, Recogniser, Signals, create
 
+IDENTITY, SAME_PERSON = "mobilefacenet", 0.3  # who says that it is the same person, and the weight of 1 - cosine
 COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
 
 
@@ -48,10 +55,25 @@ class Leg:
     """Share of the steps over which it falls again."""
     shake: float = 0.0
     """Size of the fading noise on the latent, in spreads of w."""
+    memory: float = 0.999
+    """Adam's second beta: how long it remembers the size of slopes. Few steps want a shorter one."""
+    noise: float = 0.0
+    """Weight of the penalty that keeps a generator's noise maps noise while they move, too; 0 leaves them alone."""
+    whitened: bool = False
+    """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
 
 
-SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05),)
-REFINE = (Leg(steps=80, rate=0.1, size=128), Leg(steps=20, rate=0.03))
+SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05, noise=1e5),)
+REFINE = (
+    Leg(steps=80, rate=0.1, size=128, whitened=True, memory=0.99),
+    Leg(steps=20, rate=0.03, whitened=True, memory=0.99),
+)
+"""From the mean latent, for generators without an encoder."""
+ENCODED = (
+    Leg(steps=25, rate=0.08, size=128, warm=0.16, settle=1.0, whitened=True, memory=0.99),
+    Leg(steps=4, rate=0.02, warm=0.0, settle=1.0, whitened=True, memory=0.99),
+)
+"""From the encoder's guess, which is near."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +89,13 @@ class Objective:
 
     def towards(self, target: Tensor, size: int) -> Callable[[Tensor], Tensor]:
         """Return the loss ``[n]`` as a function of ``w [n, L, D]``, for targets ``[n, 3, s, s]`` drawn at ``size``."""
-        goal = shrunk(target, min(size, COMPARED))
-        who = None if self.recogniser is None else self.recogniser.embed_tensor(shrunk(target, COMPARED)).detach()
+        with torch.no_grad():  # the photograph is looked at once, not at every step
+            goal = self.perceptual.embed(shrunk(target, min(size, COMPARED)))
+            who = self.recogniser.embed_tensor(shrunk(target, min(size, COMPARED))) if self.recogniser else None
 
         def loss(w: Tensor) -> Tensor:
             drawn = shrunk(self.generator.draw(w, size=size), COMPARED)
-            found = self.perceptual.compare(drawn, goal) + self.weight * rows_apart(w)
+            found = self.perceptual.between(self.perceptual.embed(drawn), goal) + self.weight * rows_apart(w)
             if self.recogniser is not None and who is not None:
                 found = found + self.identity * (1 - F.cosine_similarity(self.recogniser.embed_tensor(drawn), who))
             return found
@@ -94,40 +117,58 @@ def rows_apart(w: Tensor) -> Tensor:
     return (w - w.mean(dim=1, keepdim=True)).square().mean(dim=(1, 2))
 
 
+@dataclass(frozen=True)
+class Cloud:
+    """Where sampled latents lie: their mean, their spread, and the axes along which they spread evenly."""
+
+    mean: Tensor
+    spread: float
+    """The root of the summed variance, as the paper takes it."""
+    axes: Tensor
+    """``[D, D]``: a step of 1 along row k is one standard deviation along the k-th principal direction."""
+
+
 def descend(
-    objective: Objective, start: Tensor, target: Tensor, legs: tuple[Leg, ...], *, spread: float, seed: int
+    objective: Objective, start: Tensor, target: Tensor, legs: tuple[Leg, ...], *, cloud: Cloud, seed: int
 ) -> tuple[Tensor, Tensor]:
     """Return latents ``[n, L, D]`` and the losses ``[steps, n]`` on the way; images do not see each other."""
     w, losses = start.detach(), []
     noise = torch.Generator().manual_seed(seed)
     for leg in legs:
-        w, curve = _go(objective, w, target, leg, spread, noise)
+        w, curve = _go(objective, w, target, leg, cloud, noise)
         losses.append(curve)
     return w, torch.cat(losses)
 
 
 def _go(
-    objective: Objective, w: Tensor, target: Tensor, leg: Leg, spread: float, noise: torch.Generator
+    objective: Objective, w: Tensor, target: Tensor, leg: Leg, cloud: Cloud, noise: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    loss = objective.towards(target, leg.size or objective.generator.resolution)
+    maps = NoiseMaps(objective.generator, len(w) if leg.noise else 0, seed=noise.initial_seed())
+    loss = replace(objective, generator=maps.drawing()).towards(target, leg.size or objective.generator.resolution)
     base = w.detach()
     rows = 1 if leg.tied else w.shape[1]
     moved = torch.zeros(w.shape[0], rows, w.shape[2], device=w.device, requires_grad=True)
-    adam = torch.optim.Adam([moved], betas=(0.9, 0.999))
+    adam = torch.optim.Adam([moved, *maps.maps], betas=(0.9, leg.memory))
     curve = []
     for step in range(leg.steps):
         share = step / leg.steps
         adam.param_groups[0]["lr"] = leg.rate * _pace(share, leg)
-        now = base + moved
+        now = base + _in_w(moved, leg, cloud)
         if leg.shake:
-            size = spread * leg.shake * max(0.0, 1 - share / 0.75) ** 2
+            size = cloud.spread * leg.shake * max(0.0, 1 - share / 0.75) ** 2
             now = now + size * torch.randn(now.shape, generator=noise).to(now)
         each = loss(now)
         adam.zero_grad(set_to_none=True)
-        each.sum().backward()  # type: ignore[no-untyped-call]
+        (each + leg.noise * maps.penalty()).sum().backward()  # type: ignore[no-untyped-call]
         adam.step()
+        maps.normalise()
         curve.append(each.detach().cpu())
-    return (base + moved).detach(), torch.stack(curve)
+    return (base + _in_w(moved, leg, cloud)).detach(), torch.stack(curve)
+
+
+def _in_w(moved: Tensor, leg: Leg, cloud: Cloud) -> Tensor:
+    """Turn a move that is measured in standard deviations into one of W."""
+    return moved @ cloud.axes if leg.whitened else moved
 
 
 def _pace(share: float, leg: Leg) -> float:
@@ -137,41 +178,84 @@ def _pace(share: float, leg: Leg) -> float:
     return (0.5 - 0.5 * math.cos(down * math.pi)) * up
 
 
+@dataclass(frozen=True)
+class Descent:
+    """One image after the other goes its way: a batch gains nothing on a CPU, and costs memory."""
+
+    objective: Objective
+    legs: tuple[Leg, ...]
+    cloud: Cloud
+    seed: int
+    encoded: Start | None = None
+    """The encoder's guess; None starts from the mean latent."""
+
+    def solve(self, targets: Signals) -> tuple[Array, Floats]:
+        """Return latents ``[n, L, D]`` and the perceptual distance that is left of each."""
+        found = [self._one(target) for target in self._each(targets)]
+        return np.concatenate([w for w, _ in found]), np.concatenate([left for _, left in found])
+
+    def from_mean(self, targets: Signals) -> Floats:
+        """Return the perceptual distance of each image to the mean face."""
+        return np.concatenate([_left(self.objective, self._mean(), target) for target in self._each(targets)])
+
+    def _one(self, target: Tensor) -> tuple[Array, Floats]:
+        start = self._mean() if self.encoded is None else self.encoded(target)
+        if self.legs[0].tied:
+            start = start.mean(dim=1, keepdim=True).expand_as(start)
+        w, _ = descend(self.objective, start, target, self.legs, cloud=self.cloud, seed=self.seed)
+        return w.cpu().numpy(), _left(self.objective, w, target)
+
+    def _mean(self) -> Tensor:
+        return self.cloud.mean.expand(1, self.objective.generator.rows, -1)
+
+    def _each(self, targets: Signals) -> Iterator[Tensor]:
+        return (torch.from_numpy(target[None]).to(self.objective.generator.device) for target in targets)
+
+
 def solver_of(
-    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int
-) -> Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]:
+    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int, identity: str | None = None
+) -> Solver:
     """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
+    drawing = differentiable(generator, DifferentiableGenerator)  # type: ignore[type-abstract]
+    tied, encoded = math.isinf(weight), method == "refine" and has_encoder(generator)
+    who = (IDENTITY if encoded else "") if identity is None else identity
     objective = Objective(
-        differentiable(generator, DifferentiableGenerator),  # type: ignore[type-abstract]
+        drawing,
         differentiable(perceptual, DifferentiablePerceptual),  # type: ignore[type-abstract]
-        weight=0.0 if math.isinf(weight) else weight,
+        weight=0.0 if tied else weight,
+        recogniser=_recogniser(who, drawing.device) if who else None,
+        identity=SAME_PERSON,
     )
-    legs = _legs(method, objective.generator, tied=math.isinf(weight))
-    mean, spread = _cloud(objective.generator, seed)
-
-    def solve(targets: Signals) -> tuple[Array, npt.NDArray[np.float64]]:
-        target = torch.from_numpy(targets).to(objective.generator.device)
-        start = mean.expand(len(targets), generator.rows, -1)
-        w, _ = descend(objective, start, target, legs, spread=spread, seed=seed)
-        return w.cpu().numpy(), _left(objective, w, target)
-
-    return solve
+    legs = _legs("encoded" if encoded else method, drawing, tied=tied)
+    way = Descent(objective, legs, cloud_of(drawing, seed), seed, Start(generator) if encoded else None)
+    parts = {"encoder start": FAMILY} if encoded else {}
+    if objective.recogniser is not None:
+        parts[f"identity by {who}"] = objective.recogniser.family
+    size = min(generator.resolution, COMPARED)
+    return Solver(size, way.solve, way.from_mean, words=", ".join(parts), families=tuple(dict.fromkeys(parts.values())))
 
 
-def _cloud(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> tuple[Tensor, float]:
-    """Return the mean of sampled latents and their spread, the root of the summed variance, as the paper does."""
-    w = generator.sample_w(n, seed)
+def _recogniser(name: str, device: torch.device) -> DifferentiableRecogniser:
+    made: Recogniser = create("recogniser", name, {} if device.type == "cpu" else {"device": str(device)})
+    return differentiable(made, DifferentiableRecogniser)  # type: ignore[type-abstract]
+
+
+def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> Cloud:
+    """Sample latents and say where they lie."""
+    w = generator.sample_w(n, seed).astype(np.float64)
     mean = w.mean(axis=0)
-    spread = float(np.sqrt(np.square(w - mean).sum() / n))
-    return torch.from_numpy(mean).to(generator.device), spread
+    variances, vectors = np.linalg.eigh((w - mean).T @ (w - mean) / n)
+    axes = (vectors * np.sqrt(np.maximum(variances, 0))).T
+    mean_, axes_ = (torch.from_numpy(part.astype(np.float32)).to(generator.device) for part in (mean, axes))
+    return Cloud(mean_, float(np.sqrt(variances.sum())), axes_)
 
 
 def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tuple[Leg, ...]:
-    legs = {"singh2021": SINGH2021, "refine": REFINE}[method]
+    legs = {"singh2021": SINGH2021, "refine": REFINE, "encoded": ENCODED}[method]
     return tuple(replace(leg, tied=tied, size=leg.size if leg.size in generator.sizes else None) for leg in legs)
 
 
-def _left(objective: Objective, w: Tensor, target: Tensor) -> npt.NDArray[np.float64]:
+def _left(objective: Objective, w: Tensor, target: Tensor) -> Floats:
     """Return the perceptual distance of what is drawn at full resolution, image by image to spare memory."""
     with torch.inference_mode():
         each = [

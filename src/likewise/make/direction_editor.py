@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import SpecError, VectorError, some
-from likewise.make.directions import Directions
+from likewise.make.directions import Directions, shipped
 from likewise.make.project import ProjectSpec, solver
 from likewise.plugins import Array, Generator, Pictures, Signals, create, to_pictures, to_signals
 from likewise.tables import Vectors
@@ -37,12 +37,9 @@ class DirectionEditor:
         generator: str = "mobilestylegan", options: dict[str, Any] | None = None, latents: str = "", size: int = 0,
         detail: str = KEEP, perceptual: str = "pixels", method: str = "auto",
     ) -> None:  # fmt: skip
-        if not directions:
-            fix = "Fit some with likewise.make.directions.fit and write them to a file."
-            raise SpecError("directions is a file of directions", got="none", fix=fix)
         if detail not in (KEEP, DRAWN):
             raise SpecError(f"detail is '{KEEP}' or '{DRAWN}'", got=repr(detail))
-        self.directions = Directions.read(directions)
+        self.directions = Directions.read(directions) if directions else shipped(generator)
         self.attribute = attribute or self.directions.names[0]
         self.held = tuple(hold) if hold is not None else tuple(n for n in self.directions.names if n != self.attribute)
         self._step = self.directions.step(self.attribute, hold=self.held)
@@ -53,7 +50,7 @@ class DirectionEditor:
         self.latents = Vectors.read(latents) if latents else None
         self.resolution, self.detail = size or self.generator.resolution, detail
         self._spec = ProjectSpec(generator=generator, options=options or {}, perceptual=perceptual, method=method)
-        self.name, self.licence = f"direction:{Path(directions).stem}", self.generator.licence
+        self.name, self.licence = f"direction:{Path(directions or generator).stem}", self.generator.licence
         self.mask = getattr(self.generator, "mask", "skin")
         self.toy = bool(getattr(self.generator, "toy", False))
 

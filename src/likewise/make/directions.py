@@ -34,6 +34,7 @@ from likewise.tables.files import replacing
 
 Floats = npt.NDArray[np.float64]
 FOLDS = 5
+LOGISTIC, LEAST_SQUARES = "logistic", "least squares"
 SHIPPED = Path(__file__).parent / "shipped"
 FEWEST = 40  # images with a label; below that a direction in hundreds of dimensions is noise
 
@@ -141,19 +142,23 @@ def mean_rows(vectors: Vectors) -> Floats:
 
 def fit(
     faces: Faces, vectors: Vectors, attributes: Sequence[str], *,
-    labels: str, made_by: Mapping[str, str] | None = None, shrink: float = 0.01,
+    labels: str, made_by: Mapping[str, str] | None = None, shrink: float = 0.01, rule: str = LOGISTIC,
 ) -> Directions:  # fmt: skip
     """Fit a score for each attribute column; images without a label or without a latent have no part in it.
 
-    ``labels`` says what was labelled and by whom, ``made_by`` who made each column where that is known.
+    ``labels`` says what was labelled and by whom, ``made_by`` who made each column where that is known. ``rule`` is how
+    two levels are told apart: "logistic", which reads them best, or "least squares", whose scores mix less with what
+    goes along (a penalised logistic score leans towards it), so that what is held is held more nearly.
     """
+    if rule not in (LOGISTIC, LEAST_SQUARES):
+        raise SpecError(f"rule is '{LOGISTIC}' or '{LEAST_SQUARES}'", got=repr(rule))
     known = faces.subset([image for image in faces.images if image in vectors])
     if len(known) < FEWEST:
         raise TableError(f"directions are fitted on at least {FEWEST} images with latents", got=str(len(known)))
     rows = mean_rows(Vectors(known.images, vectors.take(known.images), source=vectors.source))
     covariance = _shrunk(np.cov(rows, rowvar=False), shrink)
     identity = known.frame["identity"].to_numpy()
-    fitted = [_fitted(rows, known.attribute(name), identity, name) for name in attributes]
+    fitted = [_fitted(rows, known.attribute(name), identity, name, rule == LOGISTIC) for name in attributes]
     named = dict(zip(attributes, fitted, strict=True))
     return Directions(
         source=vectors.source,
@@ -183,7 +188,9 @@ def _shrunk(covariance: Floats, share: float) -> Floats:
     return np.asarray((1 - share) * covariance + share * np.trace(covariance) / size * np.eye(size))
 
 
-def _fitted(rows: Floats, column: pd.Series[Any], identity: npt.NDArray[np.object_], name: str) -> tuple[Floats, Skill]:
+def _fitted(
+    rows: Floats, column: pd.Series[Any], identity: npt.NDArray[np.object_], name: str, logistic: bool
+) -> tuple[Floats, Skill]:
     there = column.notna().to_numpy()
     if there.sum() < FEWEST:
         raise TableError(f"{name!r} is known for at least {FEWEST} images", got=str(int(there.sum())))
@@ -195,8 +202,8 @@ def _fitted(rows: Floats, column: pd.Series[Any], identity: npt.NDArray[np.objec
     z = (x - centre) / spread
     unseen = np.empty(len(y))
     for seen, left in GroupKFold(FOLDS).split(z, groups=groups):
-        unseen[left] = _score(_model(z[seen], y[seen], groups[seen], bool(positive)), z[left])
-    gradient = np.ravel(_model(z, y, groups, bool(positive)).coef_) / spread
+        unseen[left] = _score(_model(z[seen], y[seen], groups[seen], bool(positive) and logistic), z[left])
+    gradient = np.ravel(_model(z, y, groups, bool(positive) and logistic).coef_) / spread
     skill = Skill(
         measure="AUC" if positive else "r",
         value=float(roc_auc_score(y, unseen) if positive else np.corrcoef(y, unseen)[0, 1]),

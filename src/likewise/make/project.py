@@ -11,23 +11,25 @@ mean: lambda_sum = lambda_mean / (L * D).) How the minimum is sought is the ``me
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from likewise.engine import Result
 from likewise.errors import ImageError, SpecError, nearest, some
 from likewise.images import Album
 from likewise.make.gauss_newton import GaussNewton
+from likewise.make.solver import Floats, Solver
 from likewise.plugins import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
 
+PROJECTED, UNREADABLE, TOO_SMALL, ASTRAY = 0, 1, 2, 3
+FAILURES = {UNREADABLE: "cannot be opened", TOO_SMALL: "too small", ASTRAY: "the projection came to no end"}
+FINEST = 32  # an image of fewer pixels than a 32nd of the generator's says too little about a face
+_KEPT: dict[str, Any] = {}
 PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
-METHODS = ("auto", "gauss-newton", "refine", "singh2021")
-Solver = Callable[[Signals], tuple[Array, npt.NDArray[np.float64]]]
-"""Takes signals to latents ``[n, L, D]`` and the perceptual distance that is left of each."""
+METHODS = ("auto", "gauss-newton", "encoder", "refine", "singh2021")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,11 @@ class ProjectSpec:
     """The slot's occupant that compares."""
     method: str = "auto"
     """``gauss-newton`` for small generators without gradients; ``refine`` (cheap steps first, exact ones last) and
-    ``singh2021`` (the paper's 1000 steps) for those with; ``auto`` takes the first that fits."""
+    ``singh2021`` (the paper's 1000 steps) for those with; ``encoder`` for the embedded generator, without any steps;
+    ``auto`` takes ``refine`` or ``gauss-newton``, whichever fits."""
+    identity: str | None = None
+    """The recogniser whose distance ``refine`` makes small as well, so that the reconstruction stays the same person;
+    better none that is under audit. Empty is nobody; None is mobilefacenet for the embedded generator, else nobody."""
     lambda_: float | None = None
     """Weight of the rows' deviation from their mean (of R as a mean over all entries). 0 is the expanded space,
     infinity the restricted one (all rows equal). None is the method's own: the paper's 0.1, or 0.0001 for Gauss-Newton,
@@ -56,6 +62,12 @@ class ProjectSpec:
             raise SpecError(f"method is one of {some(METHODS)}", got=repr(self.method), fix=fix)
         if self.lambda_ is not None and not self.lambda_ >= 0:
             raise SpecError("lambda is at least 0", got=str(self.lambda_))
+        if self.identity and self.method not in ("auto", "refine"):
+            raise SpecError("identity has an effect only with method = 'refine'", got=repr(self.method))
+        if self.method == "encoder" and self.lambda_ is not None:
+            raise SpecError(
+                "lambda has no effect with method = 'encoder', which takes no steps", got=f"{self.lambda_:g}"
+            )
 
     @property
     def words(self) -> str:
@@ -71,27 +83,50 @@ class Projection:
     album: Album
 
     def __call__(self, images: list[str]) -> Result:
-        """Return of each image whether it was shown, its latent, the distance that is left, and the mean face's."""
-        generator, perceptual, solve = solver(self.spec)
-        shown, pictures = _shown(self.album, images, generator.resolution)
+        """Return of each image what became of it, its latent, the distance that is left, and the mean face's."""
+        generator, _, solve = _kept_solver(json.dumps(asdict(self.spec), sort_keys=True, default=str), self.spec)
+        state = np.full(len(images), PROJECTED, np.int8)
         w = np.zeros((len(images), generator.rows, generator.dim), np.float32)
         left, baseline = np.full(len(images), np.nan), np.full(len(images), np.nan)
-        if shown.any():
-            targets = to_signals(np.stack(pictures))
-            w[shown], left[shown] = solve(targets)
-            mean = generator.synthesise(np.tile(generator.mean_w(), (1, generator.rows, 1)))
-            baseline[shown] = perceptual.distance(targets, np.repeat(mean, len(targets), axis=0))
-        return {"shown": shown, "w": w, "distance": left, "baseline": baseline}
+        for row, image in enumerate(images):
+            state[row], picture = _shown(self.album, image, solve.size, least=generator.resolution // FINEST)
+            if picture is None:
+                continue
+            target = to_signals(picture)
+            found = _found(solve, target)
+            if found is None:
+                state[row] = ASTRAY
+                continue
+            w[row], left[row] = found
+            baseline[row] = solve.from_mean(target)[0]
+        return {"state": state, "w": w, "distance": left, "baseline": baseline}
 
 
-def _shown(album: Album, images: list[str], size: int) -> tuple[npt.NDArray[np.bool_], list[Pictures]]:
+def _shown(album: Album, image: str, size: int, *, least: int) -> tuple[int, Pictures | None]:
     """Show what can be shown: one bad file among thousands is a failure to count, not the end of the run."""
-    shown, pictures = np.zeros(len(images), bool), []
-    for row, image in enumerate(images):
-        with contextlib.suppress(ImageError):
-            pictures.append(album([image], size=size)[0])
-            shown[row] = True
-    return shown, pictures
+    try:
+        if min(album([image]).shape[1:3]) < least:
+            return TOO_SMALL, None
+        return PROJECTED, album([image], size=size)
+    except ImageError:
+        return UNREADABLE, None
+
+
+def _found(solve: Solver, target: Signals) -> tuple[Array, float] | None:
+    """Project one image; a sum that ends in no number is that image's failure. An accident is the engine's business."""
+    with contextlib.suppress(ArithmeticError, np.linalg.LinAlgError):
+        w, left = solve(target)
+        if np.isfinite(w).all() and np.isfinite(left).all():
+            return w[0], float(left[0])
+    return None
+
+
+def _kept_solver(key: str, spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
+    """Return the solver of a spec; it is made once a process, because chunks may be single images."""
+    if _KEPT.get("key") != key:
+        _KEPT.update(key=key, solver=solver(spec))
+    kept: tuple[Generator, Perceptual, Solver] = _KEPT["solver"]
+    return kept
 
 
 def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
@@ -103,17 +138,29 @@ def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
         method = "refine" if hasattr(generator, "draw") else "gauss-newton"
     if method == "gauss-newton":
         return generator, perceptual, _gauss_newton(generator, perceptual, spec)
-    from likewise.make.descend import solver_of  # noqa: PLC0415  (torch is loaded only where it is needed)
+    return generator, perceptual, _with_torch(generator, perceptual, method, spec)
 
+
+def _with_torch(generator: Generator, perceptual: Perceptual, method: str, spec: ProjectSpec) -> Solver:
+    """Torch is loaded only where it is needed."""
+    from likewise.make.descend import solver_of  # noqa: PLC0415
+    from likewise.make.encode import encoder_solver  # noqa: PLC0415
+
+    if method == "encoder":
+        return encoder_solver(generator, perceptual)
     weight = PAPER if spec.lambda_ is None else spec.lambda_
-    return generator, perceptual, solver_of(generator, perceptual, method, weight=weight, seed=spec.seed)
+    return solver_of(generator, perceptual, method, weight=weight, seed=spec.seed, identity=spec.identity)
 
 
 def _gauss_newton(generator: Generator, perceptual: Perceptual, spec: ProjectSpec) -> Solver:
     own = GaussNewton(generator, perceptual, weight=PIXELS if spec.lambda_ is None else spec.lambda_)
 
-    def solve(targets: Signals) -> tuple[Array, npt.NDArray[np.float64]]:
+    def solve(targets: Signals) -> tuple[Array, Floats]:
         found = [own.project(target) for target in targets]
         return np.stack([w for w, _ in found]).astype(np.float32), np.array([left for _, left in found])
 
-    return solve
+    def from_mean(targets: Signals) -> Floats:
+        mean = generator.synthesise(np.tile(generator.mean_w(), (1, generator.rows, 1)))
+        return np.asarray(perceptual.distance(targets, np.repeat(mean, len(targets), axis=0)), np.float64)
+
+    return Solver(generator.resolution, solve, from_mean)

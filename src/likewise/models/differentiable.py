@@ -38,6 +38,9 @@ class DifferentiablePerceptual(Perceptual, Protocol):
     def embed(self, x: torch.Tensor) -> torch.Tensor:
         """Return the features ``[n, d]`` of ``[n, 3, H, W]``, such that equal looks have equal features."""
 
+    def between(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """Return the distances ``[n]`` of features: ``compare(a, b)`` is ``between(embed(a), embed(b))``."""
+
 
 @runtime_checkable
 class DifferentiableRecogniser(Recogniser, Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ class DlibFinder:
         dlib = needed("dlib", "faces")
         self.licence = licence_of(weights)
         self._sides = sides
-        self._detect = dlib.get_frontal_face_detector()
+        self._detectors = threading.local()  # a detector keeps the picture it looks at, so each thread has its own
+        self._detector = dlib.get_frontal_face_detector
         self._predict = dlib.shape_predictor(str(where(weights)))
 
     def find(self, picture: Picture) -> list[Found]:
@@ -36,7 +38,9 @@ class DlibFinder:
     def _at(self, picture: Picture, side: int) -> list[Found]:
         looked_at = np.ascontiguousarray(resized(picture, side))
         factor = (picture.shape[1] / looked_at.shape[1], picture.shape[0] / looked_at.shape[0])
-        boxes, scores, _ = self._detect.run(looked_at, 0, 0.0)
+        if not hasattr(self._detectors, "mine"):
+            self._detectors.mine = self._detector()
+        boxes, scores, _ = self._detectors.mine.run(looked_at, 0, 0.0)
         return [self._face(looked_at, box, score, factor) for box, score in zip(boxes, scores, strict=True)]
 
     def _face(self, picture: Picture, box: Any, score: float, factor: tuple[float, float]) -> Found:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import SpecError
+from likewise.models.batches import side_by_side
 from likewise.models.finders import finder
 from likewise.models.found import central
 from likewise.models.geometry import Picture, warp
@@ -57,7 +58,8 @@ class Intake:
 
     def crops(self, pictures: Iterable[Picture]) -> tuple[Pictures, npt.NDArray[np.bool_]]:
         """Return the crops of the faces that were found ``[m, size, size, 3]``, and of which pictures they are."""
-        cut = [self.crop(picture) for picture in pictures]
+        finder(self.finder)  # made once, before threads ask for it
+        cut = side_by_side(self.crop, pictures)
         there = np.array([crop is not None for crop in cut], dtype=bool)
         found = [crop for crop in cut if crop is not None]
         return (np.stack(found) if found else np.zeros((0, self.size, self.size, 3), np.uint8)), there

@@ -94,14 +94,14 @@ class _Features(ABC):
         """Return the features ``[n, d]`` of ``[n, 3, H, W]`` in [-1, 1]."""
 
     @abstractmethod
-    def _between(self, a: Tensor, b: Tensor) -> Tensor:
+    def between(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the distances ``[n]`` of features."""
 
     def compare(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the distances ``[n]`` of ``[n, 3, H, W]`` in [-1, 1], row by row; gradients reach both."""
         if a.shape != b.shape:
             raise ImageError("two images of one size are compared", got=f"{list(a.shape)} and {list(b.shape)}")
-        return self._between(self.embed(a), self.embed(b))
+        return self.between(self.embed(a), self.embed(b))
 
     def features(self, signals: Signals) -> Array:
         """Return the features ``[n, d]`` of signals, batch by batch."""
@@ -142,19 +142,24 @@ class Lpips(_Features):
         super().__init__(network, kind, weights, device)
         self._size = size
 
-    def embed(self, x: Tensor) -> Tensor:
-        """Return the weighed features ``[n, d]``."""
+    def layers(self, x: Tensor) -> Iterator[Tensor]:
+        """Yield what the network sees at each of the five depths."""
         x = self._checked(x)
         if self._size and max(x.shape[2:]) > self._size:
             x = F.adaptive_avg_pool2d(x, self._size)
+        yield from self.network(_affine(x, _SHIFT, _SCALE))
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Return the weighed features ``[n, d]``."""
         parts: list[Tensor] = [
             _unit(seen) * (head / (seen.shape[2] * seen.shape[3])).sqrt()[:, None, None]
-            for seen, head in zip(self.network(_affine(x, _SHIFT, _SCALE)), self.network.heads, strict=True)  # type: ignore[arg-type]
+            for seen, head in zip(self.layers(x), self.network.heads, strict=True)  # type: ignore[arg-type]
         ]
         flat = torch.cat([part.flatten(1) for part in parts], dim=1)
         return flat * math.sqrt(flat.shape[1])  # the mean over all features undoes this: distance = sum of squares
 
-    def _between(self, a: Tensor, b: Tensor) -> Tensor:
+    def between(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return the distances ``[n]`` of features."""
         return (a - b).square().mean(dim=1)
 
 
@@ -200,5 +205,6 @@ class VggL1(_Features):
         x = _affine((x + 1) / 2, _MEAN, _SPREAD)
         return torch.cat([seen.flatten(1) for seen in self.network(x, blocks=4)], dim=1)
 
-    def _between(self, a: Tensor, b: Tensor) -> Tensor:
+    def between(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return the distances ``[n]`` of features."""
         return (a - b).abs().mean(dim=1)

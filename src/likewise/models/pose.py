@@ -22,10 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import PluginError, SpecError
+from likewise.models.batches import in_batches
 from likewise.models.geometry import Floats, inverse, moved, scale
 from likewise.models.needs import licence_of
 from likewise.models.recognisers.onnx import session
 from likewise.models.seen import Seen
+from likewise.plugins import Pictures
 from likewise.weights import where
 
 _SIDE = 192
@@ -88,7 +90,7 @@ class MeshPose:
 
     name = "face-mesh"
 
-    def __init__(self, *, weights: str = "face-mesh", device: str = "cpu", batch: int = 32) -> None:
+    def __init__(self, *, weights: str = "face-mesh", device: str = "cpu", batch: int = 8) -> None:
         if batch < 1:
             raise SpecError("a batch has at least 1 face", got=str(batch))
         self.licence = licence_of(weights)
@@ -97,15 +99,16 @@ class MeshPose:
     def meshes(self, seen: Seen) -> npt.NDArray[np.float32]:
         """Return the points ``[n, 468, 3]`` in the pictures' own pixels; NaN where there is no face."""
         crops, back = seen.crops("mesh", _SIDE), [inverse(move) for move in seen.transforms("mesh", _SIDE)]
-        parts = [np.zeros((0, 468, 3), np.float32)]
-        for start in range(0, len(crops), self._batch):
-            given = crops[start : start + self._batch].astype(np.float32) / np.float32(255)
-            answer = self._session.run(["mesh"], {self._session.get_inputs()[0].name: given})[0]
-            parts.append(answer.reshape(len(given), 468, 3))
-        mesh = np.concatenate(parts).astype(np.float64)
+        parts = in_batches(self._mesh, crops, self._batch)
+        mesh = np.concatenate([np.zeros((0, 468, 3), np.float32), *parts]).astype(np.float64)
         for one, move in zip(mesh, back, strict=True):
             one[:, :2], one[:, 2] = moved(one[:, :2] - 0.5, move), one[:, 2] * scale(move)
         return seen.spread(mesh)
+
+    def _mesh(self, crops: Pictures) -> npt.NDArray[np.float32]:
+        given = crops.astype(np.float32) / np.float32(255)
+        answer: npt.NDArray[np.float32] = self._session.run(["mesh"], {self._session.get_inputs()[0].name: given})[0]
+        return answer.reshape(len(given), 468, 3)
 
     def pose(self, seen: Seen) -> Pose:
         """Return the angles of each face."""

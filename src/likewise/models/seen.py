@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from likewise.models.batches import side_by_side
 from likewise.models.finders import finder
 from likewise.models.found import Found, central
 from likewise.models.geometry import warp
@@ -50,4 +51,5 @@ class Seen:
 def look_for_faces(pictures: Pictures, name: str = "dlib") -> Seen:
     """Find the central face of each picture."""
     looker = finder(name)
-    return Seen(pictures, [central(looker.find(picture), picture) for picture in pictures], looker.scheme)
+    found = side_by_side(lambda picture: central(looker.find(picture), picture), pictures)
+    return Seen(pictures, found, looker.scheme)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from likewise.errors import SpecError
+from likewise.models.batches import in_batches
 from likewise.models.needs import licence_of
 from likewise.models.recognisers.onnx import session
 from likewise.plugins import Pictures
@@ -27,7 +28,7 @@ class Segmenter:
 
     name = "selfie-multiclass"
 
-    def __init__(self, *, weights: str = "selfie-multiclass", device: str = "cpu", batch: int = 16) -> None:
+    def __init__(self, *, weights: str = "selfie-multiclass", device: str = "cpu", batch: int = 4) -> None:
         if batch < 1:
             raise SpecError("a batch has at least 1 picture", got=str(batch))
         self.licence = licence_of(weights)
@@ -35,13 +36,15 @@ class Segmenter:
 
     def classes(self, pictures: Pictures) -> npt.NDArray[np.uint8]:
         """Return the number of each pixel's class, ``[n, 256, 256]``; pictures of another shape are stretched."""
-        parts = [np.zeros((0, SIDE, SIDE), np.uint8)]
-        for start in range(0, len(pictures), self._batch):
-            squares = [square(picture) for picture in pictures[start : start + self._batch]]
-            signals = np.stack(squares).astype(np.float32) / np.float32(127.5) - np.float32(1)
-            logits = self._session.run(["classes"], {self._session.get_inputs()[0].name: signals})[0]
-            parts.append(logits.argmax(axis=-1).astype(np.uint8))
-        return np.concatenate(parts)
+        parts = in_batches(self._classes, pictures, self._batch)
+        return np.concatenate([np.zeros((0, SIDE, SIDE), np.uint8), *parts])
+
+    def _classes(self, pictures: Pictures) -> npt.NDArray[np.uint8]:
+        squares = np.stack([square(picture) for picture in pictures])
+        signals = squares.astype(np.float32) / np.float32(127.5) - np.float32(1)
+        logits = self._session.run(["classes"], {self._session.get_inputs()[0].name: signals})[0]
+        numbers: npt.NDArray[np.uint8] = logits.argmax(axis=-1).astype(np.uint8)
+        return numbers
 
     def masks(self, pictures: Pictures, name: str) -> Mask:
         """Return where the pictures show this class, ``[n, 256, 256]``."""

@@ -22,6 +22,7 @@ from likewise.errors import SpecError, VectorError, WeightsError
 from likewise.models.device import device as find_device
 from likewise.models.generator import TorchGenerator, checked_truncation
 from likewise.models.state import fill, located, read_state
+from likewise.models.templates import template
 from likewise.plugins import Array
 from likewise.weights.convert.stylegan2 import NETWORK, Config
 
@@ -172,10 +173,19 @@ class Network(nn.Module):
 
 
 class StyleGAN2(TorchGenerator):
-    """A generator from a user's own checkpoint: ``likewise weights add FILE --name NAME`` first."""
+    """A generator from a user's own checkpoint: ``likewise weights add FILE --name NAME`` first.
+
+    Nearly all StyleGAN2s of faces draw in the frame of FFHQ; one that does not is given another, or none (``""``).
+    """
 
     def __init__(
-        self, weights: str = "", truncation: float = 1.0, noise: str = "const", label: int = -1, device: str = "cpu"
+        self,
+        weights: str = "",
+        truncation: float = 1.0,
+        noise: str = "const",
+        label: int = -1,
+        frame: str = "ffhq",
+        device: str = "cpu",
     ) -> None:
         if not weights:
             fix = "Take your checkpoint in: likewise weights add FILE --name NAME, then weights = NAME."
@@ -186,7 +196,7 @@ class StyleGAN2(TorchGenerator):
         self.name, self.device = f"stylegan2:{Path(weights).name}", find_device(device)
         self.rows, self.dim, self.resolution = config.rows, config.w_dim, config.resolution
         self.sizes, self.z_dim, self.truncation = (config.resolution,), config.z_dim, checked_truncation(truncation)
-        self._label = _checked_label(label, config)
+        self._label, self.frame = _checked_label(label, config), template(frame).name if frame else ""
         if noise not in {"const", "none"}:
             raise SpecError("noise is 'const' (the maps kept with the weights) or 'none'", got=repr(noise))
         self.network = Network(config)

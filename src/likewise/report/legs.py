@@ -57,7 +57,7 @@ def panels(estimates: Estimates, contrast: Contrast) -> list[Panel]:
 def _legs(rows: pd.DataFrame) -> tuple[Leg, ...]:
     sign = WORSE[rows["quantity"].iloc[0].partition(": ")[2]]
     chosen: dict[str, tuple[pd.Series, str]] = {}
-    designs = rows.loc[rows["sample"].str.fullmatch("design: (?!plan)[^,]*"), "sample"].drop_duplicates()
+    designs = rows.loc[rows["sample"].str.fullmatch("design: propensity[^,]*"), "sample"].drop_duplicates()
     wanted = [*_ROWS, *((name, "adjusted_gap", f"{FOUND}, {name.removeprefix('design: ')}") for name in designs)]
     for sample, stat, label in wanted:
         hit = rows[(rows["sample"] == sample) & (rows["stat"] == f"{stat}_in_sd")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
+from likewise.report.families import drawn_gaps, families
 from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
 from likewise.report.leg_figures import curve_plot, legs_plot
 from likewise.report.legs import curve_words, curves, panels
-from likewise.report.rates import curve_steps, error_findings, error_quantities, recognisers
+from likewise.report.rates import curve_steps, enrolment_rows, error_findings, error_quantities, recognisers
 from likewise.report.sweep import certificate_rows, embedded, placebo_rows, striking
 from likewise.report.words import (
     SLOPE_TESTS,
@@ -47,6 +48,9 @@ def write_report(
     fidelity: Estimates | None = None,
     made: Mapping[str, Mapping[str, Any]],
     sheet: Path | None = None,
+    tested: Sequence[Mapping[str, str]] = (),
+    population: Sequence[Mapping[str, Any]] = (),
+    gallery: bytes | None = None,
 ) -> Path:
     """Draw the report; ``made`` says of each artefact how it was made (its sidecar), ``sheet`` is a picture or none."""
     environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
@@ -74,9 +78,14 @@ def write_report(
         errors=_errors(estimates, contrast),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
+        families=families(estimates),
         placebos=placebo_rows(estimates),
         certificate=certificate_rows(made),
-        sheet=embedded(sheet),
+        sheet=embedded(sheet.read_bytes() if sheet is not None and sheet.is_file() else None),
+        tested=tested,
+        population=population,
+        enrolment=enrolment_rows(estimates),
+        gallery=embedded(gallery),
         truth=truth_rows(estimates),
         made=_made(made),
         notes=[note for entry in made.values() for note in entry["notes"]],
@@ -141,7 +150,7 @@ def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
     frame = estimates.frame
     shown = []
     errors = error_quantities(estimates)
-    for quantity in frame.loc[(frame["stat"] == "gap") & ~frame["quantity"].isin(errors), "quantity"].unique():
+    for quantity in drawn_gaps(frame[~frame["quantity"].isin(errors)]):
         part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
         part = part[~part["sample"].str.startswith(("truth: ", "design: "))]
         rows = [_gap_row(row) for _, row in part.iterrows()]
@@ -158,7 +167,8 @@ def _errors(estimates: Estimates, contrast: Contrast) -> list[dict[str, Any]]:
     for entry in shown:
         steps = curve_steps(estimates, entry["rater"]) if curves else pd.DataFrame()
         told = "; ".join(f"{row.group} at FMR {row.fmr:.3g}: {row.estimate:.3g}" for row in steps.itertuples())
-        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if len(steps) else None
+        missed = len(steps) > 0 and bool((steps["estimate"] > 0).any())  # nothing missed is nothing on a log scale
+        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if missed else None
     return shown
 
 
@@ -200,7 +210,7 @@ def _remark(row: pd.Series) -> str:
 def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
     rows = []
     for artefact, entry in made.items():
-        summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items())
+        summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items() if name != "raters")
         seed = "–" if entry["seed"] is None else str(entry["seed"])
         rows.append(
             {

@@ -40,6 +40,15 @@ def recognisers(estimates: Estimates, contrast: Contrast) -> list[dict[str, Any]
     ]
 
 
+def enrolment_rows(estimates: Estimates) -> list[dict[str, str]]:
+    """Return for each recogniser and group which share of trials had no answer, because no face was found."""
+    rows = estimates.where(stat="enrolment_failure").frame
+    return [
+        {"rater": row["quantity"].partition(": ")[0], "group": row["group"], "share": percent(row)}
+        for _, row in rows.iterrows()
+    ]
+
+
 def error_findings(estimates: Estimates, contrast: Contrast) -> list[str]:
     """Say of each recogniser what it misses at the first operating point, and between look-alikes."""
     found = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -41,11 +40,9 @@ def certificate_rows(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, st
     return [{"what": str(what), "count": f"{count:,}"} for summary in judged for what, count in summary.items()]
 
 
-def embedded(sheet: Path | None) -> str:
-    """Return a picture as an address that holds it, so that the page needs nothing from outside."""
-    if sheet is None or not sheet.is_file():
-        return ""
-    return f"data:image/jpeg;base64,{base64.b64encode(sheet.read_bytes()).decode()}"
+def embedded(picture: bytes | None) -> str:
+    """Return a JPEG as an address that holds it, so that the page needs nothing from outside."""
+    return f"data:image/jpeg;base64,{base64.b64encode(picture).decode()}" if picture else ""
 
 
 def striking(estimates: Estimates) -> Estimates:

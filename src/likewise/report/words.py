@@ -14,6 +14,7 @@ SLOPE_TESTS = ("p_value", "q_bh", "linearity_p", "ols_p")
 QUESTIONS = {
     "distance": "Distance between two pictures of one person",
     "same": "Share of answers 'same person' to two pictures of one person",
+    "same, confidence": "How sure people were of their answer about two pictures of one person",
 }
 SAMPLES = {
     ("all", "mean"): "as the images come",

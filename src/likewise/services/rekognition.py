@@ -91,6 +91,12 @@ class Rekognition(Service):
         except _package("botocore.exceptions").ProfileNotFound:
             raise SpecError("the profile is in the client's own configuration", got=repr(self.profile)) from None
 
+    def missing(self) -> str:
+        """Say whether the client finds credentials."""
+        if self.replay or super().missing() or self._secrets():
+            return super().missing()
+        return "rekognition finds no credentials (environment, profile or role)"
+
     def _secrets(self) -> list[str]:
         credentials = self._session().get_credentials()
         if credentials is None:

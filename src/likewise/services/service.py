@@ -137,6 +137,16 @@ class Service:
         """Return each label's confidence; 0 where it was not named, NaN where the picture was refused."""
         return in_rows(self.look(pictures))
 
+    def missing(self) -> str:
+        """Say what it lacks to be asked: its key, as a rule; nothing where only kept answers count."""
+        if self.replay:
+            return ""
+        try:
+            self._secrets()
+        except LikewiseError as error:
+            return str(error)
+        return ""
+
     def remarks(self) -> list[str]:
         """Say which model answered, when, and what it would not answer."""
         if not self._dates:

@@ -11,7 +11,8 @@ from likewise.tables import Pairs, Ratings
 class FileCrowd:
     """A table of answers (``unit, rater, question, value``), exported from any platform.
 
-    A unit is a trial as ``trials.parquet`` names it. An empty value is no answer.
+    A unit is a trial as ``trials.parquet`` names it, or an image as the table of faces does. An empty value is no
+    answer.
     """
 
     name = "answers from a file"
@@ -21,6 +22,5 @@ class FileCrowd:
         self._ratings = Ratings.read(Path(path))
 
     def answers(self, trials: Pairs, look: Look, seed: int) -> Ratings:
-        """Return the answers; one about an unknown trial is an error."""
-        self._ratings.check_units(trials.frame["pair"])
+        """Return the answers, also those about single images."""
         return self._ratings

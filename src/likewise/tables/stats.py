@@ -56,8 +56,6 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("mean", "mean", None, "mean"),
         Stat("gap", "gap (focal - reference)", 0.0, "difference", "none"),
         Stat("adjusted_gap", "gap (focal - reference), adjusted for what is left", 0.0, "difference", "none"),
-    ),
-    "likewise.analyse.gaps:explained": (
         Stat("share_gone", "share of the crude gap that goes away with matching", 0.0, "index"),
     ),
     "likewise.analyse.legs:agreement_of_legs": (
@@ -97,6 +95,9 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     ),
     "likewise.analyse.left_out:left_out": (
         Stat("left_out", "share of images left out at the gate", None, "proportion", "lower"),
+    ),
+    "likewise.make.directions:fit": (
+        Stat("skill", "how well a label is read from latents of unseen identities", None, "index", "higher"),
     ),
     "likewise.design.beyond:energy": (
         Stat("energy_distance", "energy distance of the two groups", 0.0, "index", "lower"),

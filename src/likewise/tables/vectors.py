@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
@@ -12,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from likewise.errors import InputError, VectorError, some
-from likewise.tables.files import read_frame, replacing, write_frame
+from likewise.tables.files import replacing, write_frame
 from likewise.tables.table import Noun
+from likewise.tables.vector_files import load_vectors
 
 _BYTES = 2**24  # looked at in one go, so that a memory-mapped array is never read whole
 
@@ -95,19 +95,9 @@ class Vectors(Noun):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read an ``.npz`` with ``images``, ``values`` and ``source``, or a folder, whose values stay on disk."""
-        place = Path(path)
-        try:
-            if place.is_dir():
-                index, meta = read_frame(place / "images.parquet")
-                values = np.load(place / "values.npy", mmap_mode="r", allow_pickle=False)
-                return cls(index["image"], values, source=str(meta["source"]))
-            with np.load(place, allow_pickle=False) as stored:
-                return cls(stored["images"].tolist(), stored["values"], source=str(stored["source"]))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, InputError):
-                raise
-            raise VectorError(f"{place} holds images, values and source", got=str(error)) from error
+        """Read a file of embeddings (``vector_files`` says which forms), or a folder, whose values stay on disk."""
+        images, values, source = load_vectors(Path(path))
+        return cls(images, values, source=source)
 
     def _lines(self) -> list[str]:
         shape = " x ".join(map(str, self.values.shape[1:]))

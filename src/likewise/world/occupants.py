@@ -33,7 +33,7 @@ class WorldGenerator:
 
     def __init__(self) -> None:
         rng = np.random.default_rng(20210)  # fixes which direction of W is which factor
-        self._directions = np.linalg.qr(rng.normal(size=(_DIM, len(FACTORS))))[0].T  # [F, D], orthonormal
+        self.directions = np.linalg.qr(rng.normal(size=(_DIM, len(FACTORS))))[0].T  # [F, D], orthonormal
         share = rng.dirichlet(np.ones(_ROWS) * 2, len(FACTORS))  # [F, L], sums to 1: equal rows give A w
         self._shares = np.sort(share, axis=1)[:, ::-1]
 
@@ -47,7 +47,7 @@ class WorldGenerator:
 
     def synthesise(self, w: Array) -> Signals:
         """Draw the faces of ``w [n, L, D]``."""
-        return draw(np.einsum("nld,fd,fl->nf", w.astype(np.float64), self._directions, self._shares))
+        return draw(np.einsum("nld,fd,fl->nf", w.astype(np.float64), self.directions, self._shares))
 
 
 class WorldEditor:
@@ -133,6 +133,8 @@ class WorldCrowd:
 
     def answers(self, trials: Pairs, look: Look, seed: int) -> Ratings:
         """Answer 1 (same) or 0 with known chances, linear in what the two pictures show."""
+        if not len(trials):
+            return Ratings.together([])
         rng = np.random.default_rng(seed)
         frame = trials.frame.sort_values("pair", ignore_index=True)
         chance = self._chance((_seen(look, frame["a"]) + _seen(look, frame["b"])) / 2)

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 CONTRAST = Contrast("drawn_gender", focal="female", reference="male")
 COVARIATES = (
     Covariate("drawn_age", "age", 0.0, 1.0, -0.8, per_identity=True),
-    Covariate("drawn_eyeglasses", "eyeglasses", 0.25, 0.0, -0.30),
+    Covariate("drawn_eyeglasses", "eyeglasses", 0.30, 0.0, -0.50),
     Covariate("drawn_smile", "smile", 0.50, 0.0, 0.40),
     Covariate("drawn_light", "light", 0.0, 1.0, -0.8),
 )

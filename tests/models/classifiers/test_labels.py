@@ -31,6 +31,16 @@ def test_it_is_the_published_network(labels):
         np.testing.assert_allclose(labels._network(torch.from_numpy(x)), stored["efficientnet-lite0/logits"], atol=2e-4)
 
 
+@pytest.mark.parametrize(("variant", "size"), [(1, 240), (2, 260)])
+def test_the_larger_variants_are_the_published_networks(variant, size, weights):
+    weights(f"efficientnet-lite{variant}")
+    x = np.random.default_rng(0).normal(size=(2, 3, size, size)).astype(np.float32)
+    network = EfficientNetLabels(variant=variant)._network
+    with np.load(STORED / "reference.npz") as stored, torch.inference_mode():
+        expected = stored[f"efficientnet-lite{variant}/logits"]
+        np.testing.assert_allclose(network(torch.from_numpy(x)), expected, atol=2e-4)
+
+
 @pytest.mark.parametrize(("variant", "tensors"), [(0, 296), (1, 386), (2, 386)])
 def test_the_variants_have_the_published_tensors(variant, tensors):
     assert len(EfficientNetLite(VARIANTS[variant]).state_dict()) == tensors

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import SpecError
+from likewise.models.batches import in_batches
 from likewise.models.intake import Intake
 from likewise.models.needs import licence_of
 from likewise.models.recognisers.foreign import FACERES_INTAKE
@@ -27,7 +28,7 @@ from likewise.models.seen import Seen, look_for_faces
 from likewise.plugins import Array, Pictures
 from likewise.weights import where
 
-_BATCH = 64
+_BATCH = 8
 _DLIB_MEAN = (122.782, 117.001, 104.298)
 BANDS = ((0, 2), (3, 9), (10, 19), (20, 29), (30, 39), (40, 49), (50, 59), (60, 69), (70, 120))
 """Ages in years, both ends included, as FairFace groups them."""
@@ -52,7 +53,7 @@ class FaceClassifier:
         """Return the network's outputs ``[n, k]`` by name; NaN where no face was found."""
         crops = seen.crops(self.intake.template, self.intake.size)
         blank = np.zeros((1, *crops.shape[1:]), np.uint8)  # so that no face at all has the network's width, too
-        parts = [self._run(blank), *(self._run(crops[k : k + self._batch]) for k in range(0, len(crops), self._batch))]
+        parts = [self._run(blank), *in_batches(self._run, crops, self._batch)]
         names = [output.name for output in self._session.get_outputs()]
         together = [np.concatenate([part[k].reshape(len(part[k]), -1) for part in parts]) for k in range(len(names))]
         return {name: seen.spread(values[1:]) for name, values in zip(names, together, strict=True)}

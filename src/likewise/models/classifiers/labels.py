@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from likewise.errors import SpecError
+from likewise.models.batches import in_batches
 from likewise.models.device import device as device_of
 from likewise.models.efficientnet_lite import FEATURES, LABELS, VARIANTS, EfficientNetLite, prepared
 from likewise.models.needs import licence_of
@@ -17,7 +18,7 @@ from likewise.plugins import Array, Pictures
 from likewise.tables import Vectors
 from likewise.weights import where
 
-_BATCH = 32
+_BATCH = 8
 
 
 @lru_cache(maxsize=1)
@@ -61,12 +62,14 @@ class EfficientNetLabels:
 
     def _mapped(self, pictures: Pictures, call: object, width: int) -> Array:
         assert callable(call)
-        parts = [np.zeros((0, width), np.float32)]
-        with torch.inference_mode():
-            for start in range(0, len(pictures), self._batch):
-                x = prepared(pictures[start : start + self._batch], self._size).to(self._device)
-                parts.append(call(x.contiguous(memory_format=torch.channels_last)).float().cpu().numpy())
-        return np.concatenate(parts)
+
+        @torch.inference_mode()
+        def answer(part: Pictures) -> Array:
+            x = prepared(part, self._size).to(self._device).contiguous(memory_format=torch.channels_last)
+            given: Array = call(x).float().cpu().numpy()
+            return given
+
+        return np.concatenate([np.zeros((0, width), np.float32), *in_batches(answer, pictures, self._batch)])
 
 
 @lru_cache(maxsize=3)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import InputError, SpecError, nearest, some
+from likewise.models.batches import in_batches
 from likewise.models.intake import Intake
 from likewise.models.recognisers.onnx import session
 from likewise.models.seen import look_for_faces
@@ -70,11 +71,13 @@ class OwnClassifier:
         return {label: np.ascontiguousarray(scores[:, k]) for k, label in enumerate(self.labels)}
 
     def _run(self, crops: Pictures) -> Array:
-        name, parts = self._session.get_inputs()[0].name, [np.zeros((0, len(self.labels)), np.float32)]
-        for start in range(0, len(crops), self._batch):
-            given = self.intake.prepared(crops[start : start + self._batch])
-            parts.append(_activated(self._session.run([self._output], {name: given})[0], self.card.activation))
-        return np.concatenate(parts)
+        name = self._session.get_inputs()[0].name
+
+        def answer(part: Pictures) -> Array:
+            raw = self._session.run([self._output], {name: self.intake.prepared(part)})[0]
+            return _activated(raw, self.card.activation)
+
+        return np.concatenate([np.zeros((0, len(self.labels)), np.float32), *in_batches(answer, crops, self._batch)])
 
     def _check_width(self) -> None:
         size = self.intake.size
@@ -105,8 +108,9 @@ def read_label_card(path: Path) -> tuple[LabelCard, Intake]:
             fix = nearest(unknown[0], known) or f"It knows {some(known, 16)}."
             raise SpecError(f"{place} has no key {unknown[0]!r}", fix=fix)
     missing = [key for key in ("name", "licence", "model", "labels") if key not in plain]
-    if missing or "size" not in intake:
-        raise SpecError(f"the card {path.name} says {some([*missing, 'intake.size'][:5])}", got="no such line")
+    missing += [] if "size" in intake else ["intake.size"]
+    if missing:
+        raise SpecError(f"the card {path.name} says {some(missing)}", got="no such line")
     return LabelCard(**plain), Intake(**intake)
 
 

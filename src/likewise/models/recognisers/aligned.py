@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likewise.errors import ImageError, PluginError, SpecError, nearest, some
+from likewise.models.batches import in_batches
 from likewise.models.intake import Intake
 from likewise.plugins import Array, Pictures
 
 DISTANCES = ("euclidean", "cosine", "angle")
-BATCH = 32  # crops a forward pass: more gains nothing on a CPU, and fits every cache worse
+BATCH = 8  # crops a forward pass: more gains nothing on a CPU, and fits every cache worse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ class AlignedRecogniser:
 
     def embed_crops(self, crops: Pictures) -> Array:
         """Return the embeddings of faces that are cropped already, ``[m, size, size, 3]``."""
-        parts = [self.forward(crops[start : start + self._batch]) for start in range(0, len(crops), self._batch)]
+        parts = in_batches(self.forward, crops, self._batch)
         embedded = np.concatenate([np.zeros((0, self.dim), np.float32), *parts]).astype(np.float32)
         if embedded.shape != (len(crops), self.dim):
             raise PluginError(f"{self.name} gives {self.dim} numbers a face", got=f"{embedded.shape}")

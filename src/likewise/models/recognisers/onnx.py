@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -16,6 +15,7 @@ from likewise.errors import InputError, PluginError, SpecError, nearest, some
 from likewise.models.intake import Intake
 from likewise.models.needs import needed
 from likewise.models.recognisers.aligned import BATCH, AlignedRecogniser, Card
+from likewise.models.recognisers.faster import faster
 from likewise.plugins import Array, Pictures
 from likewise.weights import where
 
@@ -89,19 +89,27 @@ def _refuse_unknown(plain: Mapping[str, Any], known: list[str], where_: str) -> 
 
 @lru_cache(maxsize=8)
 def session(path: str, device: str = "cpu") -> Any:
-    """Open a model once a process. OMP_NUM_THREADS bounds its threads, so that workers do not crowd one another."""
+    """Open a model file once a process."""
+    model = faster(Path(path)) if device == "cpu" else None
+    try:
+        return opened(model or path, device)
+    except PluginError:
+        raise
+    except Exception as error:  # the runtime has an exception of its own for every way to be no model
+        raise InputError(f"{Path(path).name} is an ONNX model", got=str(error).splitlines()[0][:200]) from error
+
+
+def opened(model: bytes | str, device: str) -> Any:
+    """Open a model. On a CPU it runs on one thread, because batches run side by side (see ``batches``)."""
     runtime = needed("onnxruntime", "onnx")
     providers = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
     if providers.get(device) not in runtime.get_available_providers():
         fix = "Use device = 'cpu', or install onnxruntime-gpu."
         raise PluginError("device is 'cpu', or 'cuda' where there is one", got=repr(device), fix=fix)
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", "0") or 0)
+    options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    try:
-        return runtime.InferenceSession(path, options, providers=[providers[device]])
-    except Exception as error:  # the runtime has an exception of its own for every way to be no model
-        raise InputError(f"{Path(path).name} is an ONNX model", got=str(error).splitlines()[0][:200]) from error
+    return runtime.InferenceSession(model, options, providers=[providers[device]])
 
 
 def _ends(opened: Any, card: Card, output: str) -> tuple[str, str]:

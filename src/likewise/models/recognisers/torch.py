@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +14,12 @@ from torch.nn.functional import affine_grid, avg_pool2d, grid_sample, normalize
 from likewise.errors import InputError
 from likewise.models.device import device as device_of
 from likewise.models.geometry import Floats, inverse, scale
+from likewise.models.intake import Intake
 from likewise.models.mobilefacenet import MobileFaceNet
 from likewise.models.openface import OpenFace
 from likewise.models.recognisers.aligned import BATCH, AlignedRecogniser, Card
+from likewise.models.recognisers.as_onnx import as_onnx
+from likewise.models.recognisers.onnx import opened
 from likewise.models.state import fill, read_state
 from likewise.models.templates import template
 from likewise.plugins import Array, Pictures
@@ -36,6 +41,14 @@ def network(kind: str, path: str, device: str) -> nn.Module:
     return net
 
 
+@lru_cache(maxsize=8)
+def _session(kind: str, path: str, intake: Intake) -> Any:
+    """Open the network in onnxruntime, once a process; None where it is not installed."""
+    if not (find_spec("onnx") and find_spec("onnxruntime")):
+        return None
+    return opened(as_onnx(network(kind, path, "cpu"), intake), "cpu")
+
+
 class TorchRecogniser(AlignedRecogniser):
     """A network of ours behind the common intake."""
 
@@ -43,6 +56,7 @@ class TorchRecogniser(AlignedRecogniser):
         super().__init__(card, batch=batch)
         self.device = device_of(device)
         self._net = network(kind, str(where(weights)), device)
+        self._session = _session(kind, str(where(weights)), self.intake) if device == "cpu" else None
         self.dim = 128
         channels = (1, 3, 1, 1)
         self._mean, self._scale = (
@@ -51,11 +65,18 @@ class TorchRecogniser(AlignedRecogniser):
         )
 
     def forward(self, crops: Pictures) -> Array:
-        """Embed one batch of crops."""
+        """Embed one batch of crops; on a CPU by onnxruntime where it is installed, which is about twice as fast."""
+        if self._session is not None:
+            embedded: Array = self._session.run(None, {"crops": np.asarray(crops, np.float32)})[0]
+            return embedded
+        return self.forward_in_torch(crops)
+
+    def forward_in_torch(self, crops: Pictures) -> Array:
+        """Embed one batch of crops in torch."""
         with torch.inference_mode():
             x = torch.from_numpy(np.array(crops, order="C")).to(self.device).permute(0, 3, 1, 2)
-            embedded: Array = self._embedded(x.float()).cpu().numpy()
-        return embedded
+            answer: Array = self._embedded(x.float()).cpu().numpy()
+        return answer
 
     def embed_tensor(self, x: Tensor, *, frame: str = "ffhq") -> Tensor:
         """Return embeddings ``[n, d]`` of pictures ``[n, 3, s, s]`` in [-1, 1] that are aligned to a frame already.

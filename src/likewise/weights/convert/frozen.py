@@ -26,16 +26,16 @@ def convert_facenet(members: Mapping[str, Path], target: Path) -> None:
     """
     (path,) = members.values()
     read = read_frozen(path, outputs=("embeddings",), shapes={})
-    axes = {"axes": np.array([1, 2, 3]), "least": np.array(1 / (160 * 160 * 3), np.float32)}
+    axes = {"own/axes": np.array([1, 2, 3]), "own/least": np.array(1 / (160 * 160 * 3), np.float32)}
     kept = {"keep_dims": True}
-    whitened = [
-        Step("Mean", "mean", ("picture", "axes"), kept),
-        Step("Sub", "centred", ("picture", "mean")),
-        Step("Square", "squared", ("centred",)),
-        Step("Mean", "variance", ("squared", "axes"), kept),
-        Step("Maximum", "spread", ("variance", "least")),
-        Step("Rsqrt", "factor", ("spread",)),
-        Step("Mul", "input", ("centred", "factor")),
+    whitened = [  # names of our own, so that none meets one of the file's
+        Step("Mean", "own/mean", ("picture", "own/axes"), kept),
+        Step("Sub", "own/centred", ("picture", "own/mean")),
+        Step("Square", "own/squared", ("own/centred",)),
+        Step("Mean", "own/variance", ("own/squared", "own/axes"), kept),
+        Step("Maximum", "own/spread", ("own/variance", "own/least")),
+        Step("Rsqrt", "own/factor", ("own/spread",)),
+        Step("Mul", "input", ("own/centred", "own/factor")),
     ]
     shapes = {"picture": (-1, 160, 160, 3)}
     graph = Graph(shapes, read.outputs, {**read.constants, **axes}, [*whitened, *read.steps])

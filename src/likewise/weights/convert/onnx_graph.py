@@ -128,6 +128,7 @@ def _padding(step: Step) -> dict[str, str]:
 
 def _convolution(writer: _Writer, step: Step) -> None:
     kernel = writer.numbers(step.inputs[1], step)  # [H, W, in, out]
+    _check_reach(step, kernel)
     weight = writer.keep(kernel.transpose(3, 2, 0, 1).astype(np.float32))
     writer.spatial(
         "Conv", step, [weight], **_padding(step), strides=step.options["strides"], dilations=_dilations(step)
@@ -136,10 +137,18 @@ def _convolution(writer: _Writer, step: Step) -> None:
 
 def _depthwise(writer: _Writer, step: Step) -> None:
     kernel = writer.numbers(step.inputs[1], step)  # [H, W, in, multiplier]
+    _check_reach(step, kernel)
     height, width, channels, times = kernel.shape
     weight = writer.keep(kernel.transpose(2, 3, 0, 1).reshape(channels * times, 1, height, width).astype(np.float32))
     options = {"group": channels, "strides": step.options["strides"], "dilations": _dilations(step)}
     writer.spatial("Conv", step, [weight], **_padding(step), **options)
+
+
+def _check_reach(step: Step, kernel: npt.NDArray[Any]) -> None:
+    """Refuse what the runtime computes otherwise than TensorFlow: it cuts where a small kernel leaves pixels out."""
+    short = [k for k, s in zip(kernel.shape[:2], step.options["strides"], strict=True) if k < s - 1]
+    if short and step.options["padding"] == "SAME":
+        raise WeightsError(f"{step.name!r} reaches nearly as far as its stride", got=f"a kernel of {kernel.shape[:2]}")
 
 
 def _dilations(step: Step) -> tuple[int, int]:

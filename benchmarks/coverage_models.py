@@ -1,0 +1,137 @@
+"""Experiments about models: recognisers, classifiers, and the resampling beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+import likewise as lw
+from benchmarks.outcome import Outcome, ends, normal
+from likewise.analyse.gaps import gaps
+from likewise.analyse.operating import Arm, errors_at
+from likewise.analyse.resample import bootstrap
+from likewise.analyse.shares import share_interval, wilson
+from likewise.analyse.slope_tests import slope_tests
+from likewise.analyse.slopes import slopes
+from likewise.analyse.verification import det, verification
+from likewise.world.planted import CONTRAST, LEVELS, Recognition, Turned
+
+Floats = npt.NDArray[np.float64]
+RATE = 0.01
+
+
+def recognition(n: int, seed: int) -> Iterator[Outcome]:
+    """Four genuine trials an identity, impostor trials that share identities."""
+    world = Recognition(n, seed, impostors=8)
+    ratings, trials, faces, pairs = world.tables()
+    frame = trials.frame
+    same = lw.Pairs(frame[frame["same"].astype(bool)])
+    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["pair"])])
+    side = own.frame["unit"].str.split("|").str[0].map(CONTRAST.side(faces)).to_numpy()
+    d = own.frame["value"].to_numpy()
+    crude, alike = world.gaps
+    plain = gaps(own, same, faces, CONTRAST, pairs=pairs).frame
+    naive = d[side == 1].var(ddof=1) / (side == 1).sum() + d[side == -1].var(ddof=1) / (side == -1).sum()
+    gap, low, high, _ = ends(plain, stat="gap", sample="all")
+    yield Outcome("gap of a mean (jackknife by identity)", crude, low, high, normal(gap, float(naive)))
+    gap, low, high, _ = ends(plain, stat="gap", sample="matched")
+    yield Outcome("matched gap (jackknife by pair)", alike, low, high, None)
+    _, low, high, _ = ends(plain, stat="share_gone")
+    if np.isfinite(low):  # without a crude gap to speak of there is no interval, and the row says so
+        yield Outcome("share of the gap that goes away (Fieller)", 1 - alike / crude, low, high, None)
+
+
+def operating(n: int, seed: int) -> Iterator[Outcome]:
+    """The same, at a threshold that is set on the impostor trials."""
+    world = Recognition(n, seed, impostors=8)
+    ratings, trials, faces, _ = world.tables()
+    rates = verification(ratings, trials, faces, CONTRAST, rates=[RATE]).frame
+    true = world.fnmr(RATE)
+    for group in ("female", "male"):
+        share, low, high, count = ends(rates, stat="fnmr", group=group)
+        yield Outcome(
+            f"FNMR at FMR 1e-2, {group} (clustered)", true[group], low, high, wilson(share, count, level=0.95)
+        )
+    gap, low, high, _ = ends(rates, stat="gap")
+    p, q = (ends(rates, stat="fnmr", group=group) for group in ("female", "male"))
+    naive = p[0] * (1 - p[0]) / p[3] + q[0] * (1 - q[0]) / q[3]
+    yield Outcome("gap in FNMR (clustered, Newcombe)", true["female"] - true["male"], low, high, normal(gap, naive))
+    share, low, high, count = ends(rates, stat="fmr", group="within female")
+    yield Outcome("FMR within a group (clustered)", RATE, low, high, wilson(share, count, level=0.95))
+    _, low, high, _ = ends(rates, stat="max_min", group="FNMR, all groups")
+    if np.isfinite(low):  # too few errors bound no ratio, and the row says so
+        yield Outcome("max / min of FNMR (clustered)", true["female"] / true["male"], low, high, None)
+        _, low, high, _ = ends(rates, stat="gini", group="FNMR, all groups")
+        truth = (true["female"] - true["male"]) / (true["female"] + true["male"])
+        yield Outcome("Gini coefficient of FNMR (clustered)", truth, low, high, None)
+    curve = det(ratings, trials, faces, CONTRAST, points=3).where(group="female").frame
+    for place, quantity in zip(("at FMR 0.5", "in the middle", "at its lowest FMR"), curve["quantity"], strict=True):
+        _, low, high, _ = ends(curve, quantity=quantity)
+        truth = world.fnmr(float(quantity.rsplit(" ", 1)[-1]))["female"]
+        yield Outcome(f"DET curve {place} (clustered)", truth, low, high, None)
+
+
+def lowest(n: int, seed: int) -> Iterator[Outcome]:
+    """The lowest point of one group's DET curve and nothing else, so that many worlds can be had: ten false matches."""
+    rng, people = np.random.default_rng(seed), n // 2
+    own, who = rng.normal(0, 0.05, people), np.repeat(np.arange(people), 4)
+    glasses = rng.random(people) < 0.7
+    near = 0.4 + 0.06 * glasses[who] + own[who] + rng.normal(0, 0.07, len(who))
+    other = (who + np.tile(np.arange(1, 5), people)) % people
+    far = 0.7 - 0.7 * (own[who] + own[other]) + rng.normal(0, 0.07, len(who))
+    genuine, pool = Arm.of(near, who, who, np.full(len(who), -1)), Arm.of(far, who, other, np.arange(len(who)))
+    rate = 10 / len(pool)
+    found = errors_at(
+        [genuine], pool.threshold(rate), people=people, meetings=len(who), smallest=people, pool=pool
+    )  # fmt: skip
+    share, variance = float(found.rates[0]), float(found.covariance[0, 0])
+    freedom = min(found.freedom(0), people - 1)
+    low, high, _ = share_interval(share, variance, n=len(who), clusters=people, level=0.95, freedom=freedom)
+    truth = Recognition(n, seed, impostors=8).fnmr(rate)["female"]
+    naive = wilson(share, len(who), level=0.95)
+    yield Outcome("DET curve at its lowest FMR, that point alone", truth, low, high, naive)
+
+
+def turned(n: int, seed: int) -> Iterator[Outcome]:
+    """Five faces an identity, each at five levels."""
+    world = Turned(n, seed, faces_each=5)
+    ratings, faces = world.tables()
+    found, tests = slopes(ratings, faces, threshold=0.5).frame, slope_tests(ratings, faces, threshold=0.5).frame
+    y = ratings.frame["value"].to_numpy().reshape(-1, len(LEVELS)).mean(axis=0)
+    line = stats.linregress(np.array(LEVELS), y / y[2])
+    half = stats.t.ppf(0.975, 3) * line.stderr
+    _, low, high, count = ends(found, stat="slope")
+    naive = (line.slope - half, line.slope + half)
+    yield Outcome("slope of a label (jackknife by identity)", world.relative, low, high, naive)
+    share, low, high, _ = ends(found, stat="rate", group="level +0")
+    yield Outcome(
+        "label rate (jackknife by identity, Wilson)", world.middle, low, high, wilson(share, count, level=0.95)
+    )
+    _, low, high, _ = ends(tests, stat="log_odds_slope")
+    yield Outcome("slope of the log odds (GEE logit)", world.log_odds_slope, low, high, None)
+
+
+def resampled(n: int, seed: int) -> Iterator[Outcome]:
+    """A skewed answer, three rows a cluster; and a grid of n raters and n units, a tenth of it filled."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(n), 3)
+    y = rng.exponential(1, n)[codes] + rng.normal(0, 0.5, 3 * n)
+    columns = np.column_stack([np.ones(len(y)), y])
+    found = bootstrap(columns, _mean, [codes], level=0.95, seed=seed, resamples=500)
+    naive = normal(float(y.mean()), float(y.var(ddof=1)) / len(y))
+    yield Outcome("mean of skewed answers (cluster bootstrap)", 1.0, found.low, found.high, naive)
+    rater, unit = (rng.integers(0, n, 10 * n) for _ in range(2))
+    rater, unit = (np.unique(code, return_inverse=True)[1].astype(np.int64) for code in (rater, unit))
+    y = rng.normal(0, 0.5, n)[rater] + rng.normal(0, 0.7, n)[unit] + rng.normal(0, 1, len(rater))
+    columns = np.column_stack([np.ones(len(y)), y])
+    found = bootstrap(columns, _mean, [rater, unit], level=0.95, seed=seed, resamples=500)
+    naive = normal(float(y.mean()), float(y.var(ddof=1)) / len(y))
+    yield Outcome("mean of crossed answers (crossed bootstrap)", 0.0, found.low, found.high, naive)
+
+
+def _mean(total: Floats) -> Floats:
+    mean: Floats = total[..., 1] / total[..., 0]
+    return mean

@@ -1,0 +1,99 @@
+"""Does holding co-attributes matter? ``python benchmarks/held_attributes.py``: the planted world, whose truth is known.
+
+Faces of the world go together with their attribute: women there smile more and wear glasses less. Directions are fitted
+on such faces, and a tagger with known dependences looks at sweeps of other faces. Two of its labels depend on the
+attribute; two depend on what goes along with it alone, so that their true slopes are zero. The sweep is made twice,
+with and without holding the co-attributes, in many worlds; what is counted is how often the interval holds the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import likewise as lw
+from likewise.analyse.slopes import slopes
+from likewise.make.arms import swept
+from likewise.make.counterfactual import chosen, sweep_faces
+from likewise.make.direction_editor import DirectionEditor
+from likewise.make.directions import LEAST_SQUARES, fit
+from likewise.make.rate import rate_images
+from likewise.make.sweep_spec import SweepSpec
+from likewise.plugins import Array, Pictures, to_pictures
+from likewise.tables import Faces
+from likewise.world.model import COVARIATES, Floats
+from likewise.world.occupants import WorldClassifier, WorldGenerator
+from likewise.world.scene import draw
+
+NAMES = ("perceived_gender", *(covariate.column for covariate in COVARIATES))
+ON_ATTRIBUTE, ON_OTHERS = ("Lipstick", "Necktie"), ("Spectacles", "Grin")
+
+
+def world_latents(factors: Floats) -> Array:
+    """Return latents ``[n, 4, 16]`` that the world's generator draws with these factors: all rows alike."""
+    directions = WorldGenerator().directions  # [F, D], orthonormal
+    return np.repeat((factors @ directions)[:, None], WorldGenerator.rows, axis=1).astype(np.float32)
+
+
+def fitted(folder: Path, *, identities: int = 200, seed: int = 10_000) -> Path:
+    """Fit directions on a world of its own, confounded like the others."""
+    faces, factors = lw.World(identities=identities, seed=seed).draw()
+    vectors = lw.Vectors(faces.images, world_latents(factors), source="the world's own latents")
+    return fit(faces, vectors, NAMES, labels="the world's table", rule=LEAST_SQUARES).write(folder / "directions.npz")
+
+
+def sweep(seed: int, directions: Path, *, hold: bool, identities: int) -> pd.DataFrame:
+    """Sweep and rate one world; return each label's slope beside the true one."""
+    world = lw.World(identities=identities, seed=seed)
+    faces, factors = world.draw()
+    vectors = lw.Vectors(faces.images, world_latents(factors), source="the world's own latents")
+    latents = vectors.write(directions.parent / "latents.npz")
+    held = None if hold else ()
+    editor = DirectionEditor(str(directions), generator="world", latents=str(latents), hold=held, focal="female")
+    spec = SweepSpec(most=identities)
+    images = chosen(faces, spec, seed=seed)
+    row = pd.Series(range(len(faces)), index=faces.images)
+    pictures = to_pictures(draw(factors[row.loc[images].to_numpy()]))
+    strips = swept(editor, pictures, spec.levels, images)
+    made = sweep_faces(faces, images, spec)
+    return _beside_truth(made, strips, spec, images, world)
+
+
+def _beside_truth(made: Faces, strips: Pictures, spec: SweepSpec, images: list[str], world: lw.World) -> pd.DataFrame:
+    tagger = WorldClassifier()
+    scores = tagger.score(strips.reshape(-1, *strips.shape[2:]))
+    keys = [f"{image}@{level:+g}" for image in images for level in spec.levels]
+    ratings = rate_images(keys, list(scores), np.stack(list(scores.values()), axis=1), tagger)
+    found = slopes(ratings, made, threshold=tagger.threshold).where(stat="slope").frame.set_index("quantity")
+    true = world.truth(spec.levels).where(stat="slope").frame.set_index("quantity")["estimate"]
+    table = found[["estimate", "low", "high"]].assign(true=true)
+    inside = (table["low"] - 1e-9 <= table["true"]) & (table["true"] <= table["high"] + 1e-9)
+    return table.assign(inside=inside, label=table.index.str.split(": ").str[1]).reset_index(drop=True)
+
+
+def worlds(seeds: int, directions: Path, *, hold: bool, identities: int) -> pd.DataFrame:
+    """Return one row a label: the true slope, the mean estimate, and how often the interval holds the truth."""
+    parts = [sweep(seed, directions, hold=hold, identities=identities) for seed in range(seeds)]
+    rows = pd.concat(parts).groupby("label", sort=False).agg({"true": "mean", "estimate": "mean", "inside": "mean"})
+    return rows.assign(hold=hold).reset_index()
+
+
+def main() -> None:
+    """Print the table of the docs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--identities", type=int, default=200)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        directions = fitted(Path(folder))
+        for hold in (True, False):
+            table = worlds(given.seeds, directions, hold=hold, identities=given.identities)
+            print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Projection of real photographs, measured: needs the CelebA-HQ subset that LIKEWISE_DATA names.
+
+    python -m benchmarks.projection project --method singh2021 --perceptual lpips-vgg --images 3 --work DIR
+
+``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances, so a
+stopped run goes on where it was. The photographs are one each of identities in a random order with a fixed seed; the
+first are for tuning and are never judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from likewise.cli.tuning import keep_freed_memory
+from likewise.images import Album
+from likewise.make.project import ProjectSpec, solver
+from likewise.plugins import Recogniser, create, to_pictures, to_signals
+
+DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+TUNING = 8
+"""Photographs on which settings were chosen; the judged ones come after them."""
+
+
+def subset() -> pd.DataFrame:
+    """Return the photographs of the subset in a random order that never changes."""
+    faces = pd.read_parquet(DATA / "celebahq" / "faces.parquet").set_index("image")
+    rows = faces.loc[pd.read_csv(DATA / "celebahq" / "subset.csv")["image"]].reset_index()
+    return rows.sample(frac=1, random_state=20260)
+
+
+def photographs(*, tuning: bool = False) -> pd.DataFrame:
+    """Return one photograph each of the subset's identities."""
+    shuffled = subset().drop_duplicates("identity").reset_index(drop=True)
+    return shuffled[:TUNING] if tuning else shuffled[TUNING:]
+
+
+def album() -> Album:
+    """Show the photographs."""
+    root = (DATA / "celebahq" / "images").resolve()
+    return Album(root, {path.name: path.name for path in root.glob("*.jpg")})
+
+
+def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
+    """Project what is not projected yet, and keep what came of it."""
+    work.mkdir(parents=True, exist_ok=True)
+    generator, perceptual, solve = solver(spec)
+    judge: Recogniser = create("recogniser", "dlib")
+    show = album()
+    for image in images:
+        kept = work / f"{Path(image).stem}.npz"
+        if kept.exists():
+            continue
+        target = to_signals(show([image], size=generator.resolution))
+        start = time.process_time()
+        w, left = solve(target)
+        spent = time.process_time() - start
+        pair = np.concatenate([to_pictures(target), to_pictures(generator.synthesise(w))])
+        seen = judge.embed(pair)
+        apart = judge.distance(seen[:1], seen[1:])[0]
+        fresh = kept.with_suffix(".part.npz")
+        np.savez(fresh, w=w[0], seconds=spent, perceptual=left[0], recogniser=apart)
+        fresh.replace(kept)
+        print(f"{image}: {spent:.1f} CPU s, {perceptual.name} {left[0]:.4f}, dlib {apart:.3f}", flush=True)
+
+
+def main() -> None:
+    """Run a command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["project"])
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--method", default="refine")
+    parser.add_argument("--perceptual", default="lpips-alex")
+    parser.add_argument("--lambda", dest="lambda_", type=float)
+    parser.add_argument("--images", type=int, default=60)
+    parser.add_argument("--tuning", action="store_true", help="the photographs for tuning, not the judged ones")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    spec = ProjectSpec(
+        generator="mobilestylegan", perceptual=given.perceptual, method=given.method, lambda_=given.lambda_
+    )
+    project(spec, list(photographs(tuning=given.tuning)["image"][: given.images]), given.work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""present: which labels a classifier gave to which images, and which of its labels are worth a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from likewise.errors import InputError, some
+from likewise.tables import Ratings
+
+FEWEST = 10  # images with a label, and without: with fewer the interval of its rate is not to be trusted
+MOST = 20  # labels of a classifier that are compared unless the plan names others
+
+
+def present(
+    ratings: Ratings, thresholds: Mapping[str, float], *, labels: Sequence[str] = (), most: int = MOST
+) -> tuple[Ratings, list[str]]:
+    """Return 1 where a label's confidence reaches its rater's threshold and 0 elsewhere, and remarks.
+
+    Without ``labels`` the commonest ``most`` of each rater are kept, of those that ten images have and ten lack. They
+    are chosen by how common they are in all images together: not by how the groups differ, which is the question.
+    """
+    frame = ratings.frame
+    frame = frame[frame["rater"].isin(thresholds)]
+    known = frame["value"].notna()
+    frame.loc[known, "value"] = (frame["value"] >= frame["rater"].map(thresholds))[known].astype("float64")
+    counts = frame[known].groupby(["rater", "question"])["value"].agg(["sum", "size"])
+    usual = counts[(counts["sum"] >= FEWEST) & (counts["size"] - counts["sum"] >= FEWEST)]
+    if labels:
+        unknown = sorted(set(labels) - set(frame["question"]))
+        if unknown:
+            raise InputError("the labels of the plan are labels of a classifier", got=some(unknown))
+        kept = usual[usual.index.isin(labels, level="question")]
+    else:
+        kept = usual.sort_values("sum", ascending=False, kind="stable").groupby(level="rater").head(most)
+    shown = frame[frame.set_index(["rater", "question"]).index.isin(kept.index)]
+    shown = shown.assign(question="Share labelled " + shown["question"])
+    return Ratings(shown), [_remark(rater, counts, usual, kept) for rater in sorted(thresholds)]
+
+
+def _remark(rater: str, counts: object, usual: object, kept: object) -> str:
+    every, enough, shown = (
+        int(np.sum(part.index.get_level_values("rater") == rater))  # type: ignore[attr-defined]
+        for part in (counts, usual, kept)
+    )
+    return (
+        f"{rater}: {shown} of {every} labels are compared; {every - enough} are in or missing from fewer than {FEWEST} "
+        f"images, {enough - shown} are rarer than those shown or not asked for. Their intervals hold all together."
+    )
