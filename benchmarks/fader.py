@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from likewise.models.fader import Critic, Fader, Reader, agreement, load_fader
+from likewise.models.fader import Critic, Fader, Reader, agreement, load_fader, save_fader
 from likewise.models.fader_data import Attribute, Lessons, read_lessons
 from likewise.models.fader_editor import FaderEditor
 from likewise.plugins import Pictures, to_signals
@@ -35,6 +35,10 @@ from likewise.tables.files import write_text
 
 LEVELS = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 SEED = 77
+HOW = (
+    "likewise fader train, on faces drawn by mobilestylegan-ffhq with the directions of Singh et al. 2021 "
+    "(arXiv:2103.13455); no photograph was used"
+)
 Floats = npt.NDArray[np.float64]
 
 
@@ -100,7 +104,7 @@ def reconstruction(fader: Fader, x: Tensor, a: Tensor, twins: Tensor) -> dict[st
     return {
         "mean squared error": round(again, 5),
         "share of the mean face's": round(again / mean, 3),
-        "psnr dB": round(10 * np.log10(4 / again), 2),
+        "psnr dB": round(float(10 * np.log10(4 / again)), 2),
         "drawn from its twin: share of the mean face's": round(across / mean, 3),
     }
 
@@ -136,7 +140,7 @@ def _drift(said: Floats, names: tuple[str, ...]) -> dict[str, float]:
     return {name: round(float(share[high, k] - share[low, k]), 3) for k, name in enumerate(names) if k}
 
 
-def card(faces: Path, path: Path, *, epochs: int) -> dict[str, Any]:
+def card(faces: Path, path: Path, *, epochs: int, turned: int) -> dict[str, Any]:
     """Measure everything."""
     torch.manual_seed(SEED)
     fader, told = load_fader(path)
@@ -147,13 +151,13 @@ def card(faces: Path, path: Path, *, epochs: int) -> dict[str, Any]:
     witness = fresh(Reader(fader.shape), x, a, epochs=epochs)
     truth, twins = new.attributes.astype(np.float64), new.twins(np.arange(len(y)), np.random.default_rng(SEED))
     return {
-        "made": told,
+        "made": {**told, "by": HOW},
         "faces learned from": len(x),
         "faces judged on": len(y),
         "AUC of a fresh classifier on the picture": aucs(reads(witness, y), truth, names),
         "AUC of fresh classifiers on the code": spied(fader, x, a, y, b, epochs=epochs),
         "drawn again": reconstruction(fader, y, b, torch.from_numpy(twins)),
-        "dial": dial(witness, path, new.pictures, names),
+        "dial": dial(witness, path, new.pictures[:turned], names),
     }
 
 
@@ -162,10 +166,14 @@ if __name__ == "__main__":
     parser.add_argument("faces", type=Path)
     parser.add_argument("weights", type=Path)
     parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--turned", type=int, default=600, help="faces whose dial is turned")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--ship", type=Path, help="write the weights there, with the card within")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    measured = json.dumps(card(given.faces, given.weights, epochs=given.epochs), indent=1)
-    print(measured)
+    measured = card(given.faces, given.weights, epochs=given.epochs, turned=given.turned)
+    print(json.dumps(measured, indent=1))
     if given.out:
-        write_text(given.out, measured + "\n")
+        write_text(given.out, json.dumps(measured, indent=1) + "\n")
+    if given.ship:
+        save_fader(given.ship, load_fader(given.weights)[0], measured)

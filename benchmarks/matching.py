@@ -1,66 +1,45 @@
-"""Matching against its peers: ratios in one run. ``python benchmarks/matching.py [PART ...]``, parts a to f.
+"""Matching against its peers: ratios in one run. ``python -m benchmarks.matching [PART ...]``, parts a to f, n and w.
 
-Latents are synthetic (rank-40 signal and noise, 18 x 512), identities and recogniser embeddings those of the real table
-if LIKEWISE_DATA has it, else synthetic too. Peers: the loop that was published with the method, written again (the
-whole matrix, copied and searched anew for every pair), scikit-learn's distances, a bare matrix product of the same
-shapes, and MatchIt where Rscript is there.
+Latents are synthetic (rank-40 signal and noise, 18 x 512; "noise alone" has no leading directions and is the worst
+case for us), identities and recogniser embeddings those of the real table if LIKEWISE_DATA has it, else synthetic too.
+Peers: the loop that was published with the method, written again (the whole matrix, copied and searched anew for every
+pair), scikit-learn's distances, a bare matrix product of the same shapes, and MatchIt where Rscript is there.
 """
 
 from __future__ import annotations
 
 import os
-import resource
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
-from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.metrics import pairwise_distances
-from threadpoolctl import threadpool_limits
 
 import likewise as lw
+from benchmarks.matching_peers import (
+    Floats,
+    calmly,
+    in_r,
+    matchit,
+    peak,
+    published_distances,
+    published_loop,
+    say,
+    timed,
+)
 from likewise.design import optimal
 from likewise.design.metric import Euclid
 from likewise.design.points import Points
 from likewise.design.rules import Near
 from likewise.design.scoreline import Scoreline
+from likewise.design.shadow import shadowed
 
 CONTRAST = lw.Contrast("perceived_gender", focal="male", reference="female")
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 ROWS, WIDTH, RANK = 18, 512, 40
-Floats = npt.NDArray[np.floating]
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Return what the work returns, its wall seconds and its CPU seconds."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = work()
-    return result, time.perf_counter() - wall, time.process_time() - cpu
-
-
-def calmly(work: Callable[[], Any]) -> Any:
-    """Do a peer's work with one BLAS thread: several wait for each other by spinning, which would count as its work."""
-    with threadpool_limits(1, user_api="blas"):
-        return work()
-
-
-def peak() -> float:
-    """Return the largest resident size of this process so far, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-def say(*parts: object) -> None:
-    """Print at once."""
-    print(*parts, flush=True)
 
 
 def warm_up() -> None:
@@ -94,15 +73,15 @@ def faces_of(count: int, seed: int = 0) -> lw.Faces:
     )  # fmt: skip
 
 
-def latents_of(faces: lw.Faces, seed: int = 1) -> lw.Vectors:
-    """Return synthetic W+ latents: a person's place in 40 dimensions, the picture's own, and noise."""
+def latents_of(faces: lw.Faces, seed: int = 1, signal: bool = True) -> lw.Vectors:
+    """Return synthetic W+ latents: a person's place in 40 dimensions, the picture's own, and noise; or noise alone."""
     rng = np.random.default_rng(seed)
     who, people = pd.factorize(faces.identities)
-    signal = rng.normal(size=(len(people), RANK))[who] + 0.7 * rng.normal(size=(len(faces), RANK))
+    place = rng.normal(size=(len(people), RANK))[who] + 0.7 * rng.normal(size=(len(faces), RANK))
     basis = rng.normal(size=(RANK, ROWS * WIDTH)).astype(np.float32)
     values = np.empty((len(faces), ROWS * WIDTH), dtype=np.float32)
     for start in range(0, len(faces), 2000):
-        part = signal[start : start + 2000].astype(np.float32)
+        part = place[start : start + 2000].astype(np.float32) * signal
         values[start : start + 2000] = part @ basis
         values[start : start + 2000] += 2 * rng.standard_normal((len(part), ROWS * WIDTH), dtype=np.float32)
     return lw.Vectors(faces.images, values.reshape(len(faces), ROWS, WIDTH), source="synthetic W+")
@@ -121,84 +100,12 @@ def recogniser_of(faces: lw.Faces, seed: int = 2) -> lw.Vectors:
     return lw.Vectors(faces.images, values, source="synthetic recogniser")
 
 
-def published_loop(
-    distances: Floats, difficulty: Floats, focal: npt.NDArray[np.bool_], who: npt.NDArray[Any], pairs: int
-) -> list[tuple[int, int, int, int]]:
-    """Match as the released program does, step by step: our own words for its loop, with its copies and its masks.
-
-    For every pair it copies the whole matrix (double precision, because its recogniser rule adds a penalty to it),
-    writes over what was refused, picks the rows and then the columns that are left, and searches all of that.
-    References come from masks over the whole table and scikit-learn's distances between the difficulties of all
-    combinations. Before, it passes over all rows of both matrices and over all people.
-    """
-    people, count = pd.Series(who), len(who)
-    refused = np.zeros((count, count), dtype=bool)
-    useful = useful_of(distances, difficulty, people)
-    sides = [focal & useful, ~focal & useful]
-    found: list[tuple[int, int, int, int]] = []
-    while len(found) < pairs and sides[0].any() and sides[1].any():
-        open_ = deepcopy(distances)
-        open_[refused] = 1e5
-        open_ = open_[sides[0]][:, sides[1]]
-        at = divmod(int(np.argmin(open_)), open_.shape[1])
-        tests = [int(np.where(side)[0][place]) for side, place in zip(sides, at, strict=True)]
-        own = [(people == who[test]).to_numpy() & (np.arange(count) != test) for test in tests]
-        hard = [difficulty[test][mask].reshape(-1, 1) for test, mask in zip(tests, own, strict=True)]
-        apart = pairwise_distances(*hard, metric="l1")
-        best = divmod(int(np.argmin(apart)), apart.shape[1])
-        references = [int(np.where(mask)[0][place]) for mask, place in zip(own, best, strict=True)]
-        found.append((tests[0], tests[1], references[0], references[1]))
-        gone = ((people == who[tests[0]]) | (people == who[tests[1]])).to_numpy()
-        for side in sides:
-            side[gone] = False
-    return found
-
-
-def published_distances(flat: Floats) -> Floats:
-    """Return all distances as the released program has them: nobody is near to himself, in double precision."""
-    found = pairwise_distances(flat)
-    found[np.eye(len(found)).astype(bool)] = 1e3
-    return np.asarray(found + np.zeros(found.shape, dtype=bool) * 1e6)  # its penalty; nobody breaks the rule here
-
-
-def useful_of(distances: Floats, difficulty: Floats, people: pd.Series) -> npt.NDArray[np.bool_]:
-    """Leave out, as the released program does, rows that are constant and people without a second image."""
-    useful = pd.Series(True, index=people.index)
-    for row in range(len(people)):
-        if any(np.all(table[row] == table[row, 0]) for table in (distances, difficulty)):
-            useful.iloc[row] = False
-    frame = people.to_frame("who")
-    for name in sorted(people.unique()):
-        own = frame[(frame["who"] == name) & useful]
-        if len(own) == 1:
-            useful.loc[own.index] = False
-    return useful.to_numpy()
-
-
-def in_r(script: str, *arrays: npt.NDArray[Any]) -> float | None:
-    """Run R with these matrices and return the CPU seconds that it prints, or nothing without R."""
-    program = shutil.which("Rscript")
-    if program is None:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        for index, array in enumerate(arrays):
-            np.asarray(array, dtype=np.float64).ravel(order="F").tofile(Path(folder) / f"{index}.bin")
-        reader = f"get <- function(k, n) readBin(sprintf('{folder}/%d.bin', k), 'double', n);"
-        code = f"suppressMessages(library(MatchIt)); {reader} {script}"
-        done = subprocess.run([program, "-e", code], capture_output=True, text=True, check=False)
-    if done.returncode:
-        say("  R:", done.stderr.strip().splitlines()[-1])
-        return None
-    return float(done.stdout.split()[-1])
-
-
 def part_a() -> None:
-    """N = 4,000: every pair with its references, each identity once, from latents."""
+    """N = 4,000: every pair with its references, each identity once, from latents; everybody has one thread."""
     faces = faces_of(4000)
     latents, recogniser = latents_of(faces), complete(faces, recogniser_of(faces))
     warm_up()  # load what is loaded once
-    spec = lw.MatchSpec(preset="singh2021-distance")
-    ours, wall, cpu = timed(lambda: lw.match(faces, latents, CONTRAST, spec, difficulty=recogniser))
+    ours, cpu, plain_cpu, plain = both_ways(faces, latents, recogniser)
     flat = latents.take(faces.images).reshape(len(faces), -1)
     focal = (CONTRAST.side(faces) == 1).to_numpy()
     hard = pairwise_distances(recogniser.take(faces.images))  # ready for both
@@ -207,25 +114,29 @@ def part_a() -> None:
     loop, _, loop_cpu = timed(lambda: published_loop(matrix, hard, focal, who, len(ours)))
     names = np.array(faces.images)
     columns = [ours.frame[name].to_numpy() for name in ("a", "b", "ref_a", "ref_b")]
-    tests, references = (
-        np.mean([(names[[row[k] for row in loop]] == columns[k]).mean() for k in which]) for which in ((0, 1), (2, 3))
-    )
+    same = np.mean([(names[[row[k] for row in loop]] == columns[k]).mean() for k in range(4)])
     cross, _, cross_cpu = timed(lambda: calmly(lambda: pairwise_distances(flat[focal], flat[~focal])))
-    script = (
-        f"n <- {len(faces)}; t <- get(0, n); id <- get(1, n); d <- matrix(get(2, sum(t) * sum(1 - t)), sum(t));"
-        "rownames(d) <- which(t == 1); colnames(d) <- which(t == 0);"
-        "s <- sum(proc.time()[1:2]);"
-        "m <- matchit(t ~ 1, data.frame(t = t, id = id), distance = d, unit.id = ~ id);"
-        "cat(sum(proc.time()[1:2]) - s)"
-    )
-    codes = pd.factorize(faces.identities)[0]
-    peer = in_r(script, focal, codes, cross)
-    say(f"(a) {len(faces)} images, {len(ours)} pairs: likewise {wall:.2f} s wall, {cpu:.2f} s CPU")
-    say(f"    published loop {loop_cpu + matrix_cpu:.2f} s CPU (scikit-learn's distances {matrix_cpu:.2f}): "
-        f"{(loop_cpu + matrix_cpu) / cpu:.1f}x; same images {tests:.1%}, same references {references:.1%}")  # fmt: skip
+    peer = matchit(focal, pd.factorize(faces.identities)[0], cross)
+    _, _, bare_cpu = timed(lambda: calmly(lambda: flat[focal] @ flat[~focal].T))
+    loop_cpu += matrix_cpu
+    say(f"(a) {len(faces)} images, {len(ours)} pairs with references: likewise {cpu:.2f} s CPU; published loop "
+        f"{loop_cpu:.2f} s, of which scikit-learn's distances {matrix_cpu:.2f}: {loop_cpu / cpu:.1f}x; "
+        f"same images and references {same:.1%}")  # fmt: skip
+    _, noise_cpu, plain_noise_cpu, _ = both_ways(faces, latents_of(faces, signal=False), recogniser)
+    say(f"    noise alone: {noise_cpu:.2f} s, {loop_cpu / noise_cpu:.1f}x; the bare matrix product {bare_cpu:.2f} s")
     if peer is not None:
-        say(f"    MatchIt in data order, without references {peer:.2f} s CPU + scikit-learn's distances between the "
-            f"sides {cross_cpu:.2f}: {(peer + cross_cpu) / cpu:.1f}x")  # fmt: skip
+        peer_cpu = peer[0] + cross_cpu
+        say(f"    {len(plain)} pairs without references: likewise {plain_cpu:.2f} s; MatchIt in data order, {peer[1]} "
+            f"pairs, {peer[0]:.2f} s + distances {cross_cpu:.2f}: {peer_cpu / plain_cpu:.1f}x")  # fmt: skip
+        say(f"    noise alone: {plain_noise_cpu:.2f} s, {peer_cpu / plain_noise_cpu:.1f}x")
+
+
+def both_ways(faces: lw.Faces, latents: lw.Vectors, recogniser: lw.Vectors) -> tuple[lw.Pairs, float, float, lw.Pairs]:
+    """Match with and without references on one thread; return pairs and CPU seconds of both."""
+    spec = lw.MatchSpec(preset="singh2021-distance")
+    ours, _, cpu = timed(lambda: lw.match(faces, latents, CONTRAST, spec, difficulty=recogniser, threads=1))
+    plain, _, plain_cpu = timed(lambda: lw.match(faces, latents, CONTRAST, threads=1))
+    return ours, cpu, plain_cpu, plain
 
 
 def complete(faces: lw.Faces, vectors: lw.Vectors) -> lw.Vectors:
@@ -244,20 +155,57 @@ def part_b() -> None:
     faces = faces_of(30_000)
     latents, recogniser = latents_of(faces), recogniser_of(faces)
     spec = lw.MatchSpec(preset="singh2021-distance", reference_where=(("eyeglasses", "0"),), max_pairs=1200)
-    ruled, wall, cpu = timed(
-        lambda: lw.match(faces, latents, CONTRAST, spec, within=[(recogniser, 0.6)], difficulty=recogniser)
-    )
+    work = partial(lw.match, faces, latents, CONTRAST, spec, within=[(recogniser, 0.6)], difficulty=recogniser)
+    ruled, wall, cpu = timed(work)
     say(f"(b) {len(faces)} images, recogniser < 0.6 and references: {wall:.1f} s wall, {cpu:.1f} s CPU")
     say(f"    peak {peak():.2f} GB, of which the latents are {latents.values.nbytes / 2**30:.2f} GB")
     say(f"    {ruled!r}")
-    ours, wall, cpu = timed(lambda: lw.match(faces, latents, CONTRAST))
-    memory = peak()
+    without_rule("without the rule", faces, latents, bare_product(faces, latents))
+
+
+def part_n() -> None:
+    """N = 30,000 without the rule on noise alone, where the whole product has to be made."""
+    faces = faces_of(30_000)
+    latents = latents_of(faces, signal=False)
+    without_rule("(b) noise alone, without the rule", faces, latents, bare_product(faces, latents))
+
+
+def part_w() -> None:
+    """Whether shadows pay off on a real generator's latents: w of MobileStyleGAN, the same in all 18 rows."""
+    from likewise.models.mobilestylegan import MobileStyleGAN  # noqa: PLC0415  torch is needed for this part alone
+
+    faces = faces_of(4000)
+    w = np.asarray(MobileStyleGAN().sample_w(len(faces), seed=0), dtype=np.float32)
+    latents = lw.Vectors(faces.images, np.repeat(w[:, None, :], ROWS, axis=1), source="w of MobileStyleGAN")
     side = CONTRAST.side(faces)
-    x, y = (latents.take(list(side.index[side == sign])).reshape(int((side == sign).sum()), -1) for sign in (1, -1))
-    _, bare, bare_cpu = timed(lambda: [x[start : start + 1024] @ y.T for start in range(0, len(x), 1024)][:0])
-    say(f"    without the rule: {wall:.1f} s wall, {cpu:.1f} s CPU, {len(ours)} pairs, peak {memory:.2f} GB")
-    say(f"    bare matrix product of the same shapes {bare:.1f} s wall, {bare_cpu:.1f} s CPU")
-    say(f"    {wall / bare:.2f}x wall, {cpu / bare_cpu:.2f}x CPU")
+    x, y = (Points(latents.values, latents.rows(list(side.index[side == sign]))) for sign in (1, -1))
+    metric = Euclid(x, y)
+    chosen = shadowed(metric, np.inf, memory=2**30, threads=1)
+    _, _, cpu = timed(partial(lw.match, faces, latents, CONTRAST, threads=1))
+    say(
+        f"(w) {len(faces)} w of MobileStyleGAN: shadows are {'not ' if chosen is metric else ''}thrown; {cpu:.2f} s CPU"
+    )
+
+
+def without_rule(name: str, faces: lw.Faces, latents: lw.Vectors, bare: tuple[float, float]) -> None:
+    """Match all pairs of latents and set it beside the bare product."""
+    ours, wall, cpu = timed(partial(lw.match, faces, latents, CONTRAST))
+    say(f"    {name}: {wall:.1f} s wall, {cpu:.1f} s CPU, {len(ours)} pairs, peak {peak():.2f} GB")
+    say(f"    bare matrix product of the same shapes {bare[0]:.1f} s wall, {bare[1]:.1f} s CPU: "
+        f"{wall / bare[0]:.2f}x wall, {cpu / bare[1]:.2f}x CPU")  # fmt: skip
+
+
+def bare_product(faces: lw.Faces, latents: lw.Vectors) -> tuple[float, float]:
+    """Return what the product of all pairs takes by itself, its operands ready: wall and CPU seconds."""
+    flat, side = latents.values.reshape(len(faces), -1), CONTRAST.side(faces)
+    x, y = (latents.rows(list(side.index[side == sign])) for sign in (1, -1))
+    wall = cpu = 0.0
+    for columns in np.array_split(y, 8):  # in parts, so that the peak is that of the search
+        right = flat[columns].T
+        for start in range(0, len(x), 1024):
+            _, more_wall, more_cpu = timed(partial(np.matmul, flat[x[start : start + 1024]], right))
+            wall, cpu = wall + more_wall, cpu + more_cpu
+    return wall, cpu
 
 
 def part_c() -> None:
@@ -279,9 +227,9 @@ def part_c() -> None:
         "m <- matchit(t ~ 1, data.frame(t = t), distance = d);"
         "cat(sum(proc.time()[1:2]) - s)"
     )
-    peer = in_r(script, matrix)
-    if peer is not None:
-        say(f"    MatchIt in data order {peer:.1f} s CPU: {peer / cpu:.0f}x")
+    told = in_r(script, matrix)
+    if told is not None:
+        say(f"    MatchIt in data order {told[0]:.1f} s CPU: {told[0] / cpu:.0f}x")
 
 
 def part_d() -> None:
@@ -343,6 +291,6 @@ def part_f() -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or list("abcdef")
+    wanted = sys.argv[1:] or list("abcdefnw")
     for name in wanted:
         globals()[f"part_{name}"]()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from likewise.images import decode
 from likewise.models.fader import Fader, FaderShape, load_fader, save_fader
 from likewise.models.fader_editor import SHIPPED
 from shell import run
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -81,12 +84,35 @@ def test_a_fader_is_shown(faces, capsys):
     assert decode(faces / "grid.png").shape == (8 * 32, 2 * 32, 3)
 
 
-@pytest.mark.skipif(not SHIPPED.is_file(), reason="this installation comes without a fader network")
-def test_the_shipped_fader_is_shown(capsys):
+def test_the_shipped_fader_is_shown_with_its_card(capsys):
     code, out, _ = run(capsys, "fader", "show")
     assert code == 0
     assert "turns perceived_gender, holds smiling, young, eyeglasses" in out
-    assert "Apache-2.0" in out
+    assert "licence: research-only" in out
+    assert re.search(r"AUC of a fresh classifier on the picture: .*perceived_gender [01]\.\d", out)
+    assert re.search(r"a network that learned on held faces: .*perceived_gender 0\.\d", out)
+    assert "no photograph was used" in out
+    assert SHIPPED.stat().st_size < 20e6
+
+
+def test_the_page_of_the_fader_says_what_its_card_says():
+    fader, card = load_fader(SHIPPED)
+    text = (ROOT / "docs" / "fader.md").read_text(encoding="utf-8")
+    numbers = [card["AUC of a fresh classifier on the picture"], *card["AUC of fresh classifiers on the code"].values()]
+    for row in numbers:
+        assert " | ".join(f"{row[name]:.3f}" for name in fader.shape.attributes) in text
+    assert f"{card['drawn again']['psnr dB']} dB" in text
+
+
+def test_the_network_s_own_pictures_are_shown(faces, capsys):
+    grids = []
+    for detail in ("keep", "drawn"):
+        given = ("--images", faces / "images", "--out", faces / f"{detail}.png", "--level", "0", "--detail", detail)
+        assert run(capsys, "fader", "show", *given)[0] == 0
+        grids.append(decode(faces / f"{detail}.png").astype(int))
+    assert np.array_equal(grids[0][:, :64], grids[1][:, :64])  # the picture itself
+    assert np.abs(grids[0] - grids[1]).mean() > 5
+    assert run(capsys, "fader", "show", "--detail", "sharp")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -102,8 +128,6 @@ def test_the_shipped_fader_is_shown(capsys):
     ],
 )
 def test_what_cannot_be_trained(faces, capsys, more, says):
-    import re
-
     code, _, err = train(capsys, faces, *more)
     assert code == 2
     assert re.search(says, err)
@@ -115,6 +139,18 @@ def test_a_picture_is_not_drawn_by_half(faces, capsys):
     code, _, err = run(capsys, "fader", "show", faces / "out" / "fader.safetensors", "--out", faces / "grid.png")
     assert code == 2
     assert "--images and --out go together" in err
+
+
+def test_the_shipped_fader_edits_without_options(audit, capsys):
+    text = (audit / "audit.toml").read_text()
+    (audit / "audit.toml").write_text(
+        text.replace('editor = "world"', 'editor = "fader"\nmost = 2\nmask = "none"\nplacebo = false')
+    )
+    assert run(capsys, "read", audit, "--quiet")[0] == 0
+    code, _, err = run(capsys, "counterfactual", audit, "--quiet")
+    assert code == 0, err
+    sidecar = json.loads((audit / "counterfactuals.json").read_text())
+    assert sidecar["licences"]["fader:fader-64"].startswith("research-only")
 
 
 def test_a_fader_edits_the_faces_of_an_audit(audit, capsys):

@@ -70,6 +70,21 @@ def test_intervals_of_means_cover_when_images_of_a_person_go_together():
     assert all(0.92 <= count / 400 <= 0.98 for count in covered.values()), covered
 
 
+def test_overlap_is_the_area_that_both_histograms_share():
+    frame = pd.DataFrame({"image": range(400), "identity": range(400), "side": ["focal", "reference"] * 200})
+    place = np.arange(400) // 2
+    frame = frame.assign(
+        same=place % 7, apart=place + 1000 * (frame["side"] == "focal"), half=place + 100 * (frame["side"] == "focal"),
+        smiling=(place < np.where(frame["side"] == "focal", 50, 150)).astype(int),
+    )  # fmt: skip
+    names = ["same", "apart", "half", "smiling"]
+    found = lw.balance(lw.Faces(frame), BY, covariates=names).where(stat="overlap").frame.set_index("quantity")
+    assert found["estimate"][names].tolist() == pytest.approx([1.0, 0.0, 0.5, 0.5], abs=0.02)
+    twins = lw.Pairs(pd.DataFrame({"pair": ["p", "q"], "a": ["0", "2"], "b": ["201", "203"]}))
+    after = lw.balance(lw.Faces(frame), BY, twins, covariates=["half"]).where(stat="overlap", sample="matched").frame
+    assert after["estimate"].item() == pytest.approx(1.0)  # 100, 101 and 100, 101: the bins are everybody's
+
+
 def test_several_matchings_and_weights_stand_side_by_side(world, contrast):
     fit = propensity(world.faces, world.vectors, contrast, folds=0)
     pairs = {"distance": lw.match(world.faces, world.vectors, contrast), "two": lw.match(

@@ -140,6 +140,23 @@ def test_the_adversary_s_weight_rises_to_its_end(lessons):
     assert weights == pytest.approx([0.1 * min(step / 6, 1) for step in range(1, 10)])
 
 
+def test_the_rate_falls_at_the_end_and_a_stop_before_it_changes_nothing(lessons, tmp_path):
+    spec = replace(SPEC, cool=4)
+    whole = Training(lessons, spec)
+    rates = []
+    while whole.step < 12:
+        whole.advance()
+        rates.append(whole._hers.param_groups[0]["lr"] / spec.rate)
+    assert rates == pytest.approx([1] * 8 + [1, 0.75, 0.5, 0.25])
+    train(lessons, replace(SPEC, steps=7), tmp_path)  # not yet decided how long
+    train(lessons, replace(spec, steps=12, device="cpu"), tmp_path, every=2)
+    again = Training(lessons, spec)
+    assert again.resume(tmp_path)
+    assert equal(again, whole)
+    with pytest.raises(StoreError, match="steps 12 and now 20"):  # it has cooled down
+        train(lessons, replace(spec, steps=20), tmp_path)
+
+
 def test_every_picture_is_seen_once_an_epoch(lessons):
     training = Training(lessons, replace(SPEC, shift=0))
     seen = []

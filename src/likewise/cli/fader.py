@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -87,17 +88,29 @@ def sample_grid(editor: FaderEditor, pictures: Pictures, levels: tuple[float, ..
     return np.ascontiguousarray(np.concatenate([np.concatenate(list(column)) for column in columns], axis=1))
 
 
+def _card_lines(card: Mapping[str, object], depth: int = 1) -> list[str]:
+    """Draw a card: a line a name; what has names within is indented, unless it fits on its line."""
+    lines = []
+    for name, value in card.items():
+        short = ", ".join(f"{key} {json.dumps(part)}" for key, part in value.items()) if isinstance(value, dict) else ""
+        if isinstance(value, dict) and (len(short) > 100 or any(isinstance(part, dict) for part in value.values())):
+            lines += [f"{'  ' * depth}{name}:", *_card_lines(value, depth + 1)]
+        else:
+            lines.append(f"{'  ' * depth}{name}: {short or value}")
+    return lines
+
+
 def show_fader(
-    path: str, *, images: Path | None, out: Path | None, attribute: str, levels: tuple[float, ...]
+    path: str, *, images: Path | None, out: Path | None, attribute: str, detail: str, levels: tuple[float, ...]
 ) -> list[str]:
     """Say what a fader is, and draw some faces at every level."""
-    editor = FaderEditor(weights=path, attribute=attribute)
+    editor = FaderEditor(weights=path, attribute=attribute, detail=detail)
     shape = editor.fader.shape
     lines = [
         f"{editor.name}: {shape.size} px, width {shape.width}",
         f"  turns {editor.attribute}, holds {', '.join(editor.held) or 'nothing'}",
         f"  licence: {editor.licence}",
-        *(f"  {name}: {json.dumps(value)}" for name, value in editor.card.items()),
+        *_card_lines(editor.card),
     ]
     if (images is None) != (out is None):
         raise SpecError("--images and --out go together", got="one of them")

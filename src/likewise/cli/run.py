@@ -46,13 +46,13 @@ def run(
 ) -> list[Outcome]:
     """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse.
 
-    A dry run can be of a plan that is not written yet: its ``text``. ``place`` says where the work is done, instead of
-    the plan's [engine]; no result depends on it.
+    A dry run can be of a plan that is not written yet: its ``text``. ``place`` says where, instead of the plan's
+    [engine]; no result depends on it.
     """
     unwritten = dry_run and bool(text)
     folder = Folder(root, new=unwritten)
-    written = plan_from(tomllib.loads(text), text) if unwritten else read_plan(folder.path(PLAN))
-    plan = _placed(written, place or {})
+    plan = plan_from(tomllib.loads(text), text) if unwritten else read_plan(folder.path(PLAN))
+    plan = _placed(plan, place or {})
     planned = stages(plan)
     if only is not None and only not in [stage.name for stage in planned]:
         raise PlanError(
@@ -156,7 +156,7 @@ def _done(folder: Folder, plan: Plan, stage: Stage, planned: list[Stage], voice:
     job.notes += [str(entry.message) for entry in caught if issubclass(entry.category, LikewiseWarning)]
     _seal(folder, plan, stage, job)
     outcome = Outcome(stage.name, stage.artefact, "made", why, time.monotonic() - started, job.summary, job.notes)
-    told = ", ".join(f"{name} {value}" for name, value in job.summary.items())
+    told = ", ".join(f"{name} {value}" for name, value in job.summary.items() if name != "raters")
     voice.say(f"{stage.name:<15} made {stage.artefact:<18} {outcome.seconds:5.1f} s   {told}")
     for note in job.notes:
         voice.say(f"{'':<15} note: {note}")

@@ -31,6 +31,7 @@ def fader() -> None:
 @click.option("--steps", default=20_000, show_default=True, help="Batches in all; may be raised later.")
 @click.option("--batch", default=32, show_default=True, help="Faces a batch.")
 @click.option("--rate", default=2e-3, show_default=True, help="Learning rate.")
+@click.option("--cool", default=0, show_default=True, help="Steps at the end in which the rate falls to 0.")
 @click.option("--adversary", default=1e-2, show_default=True, help="Adversarial weight after its rise.")
 @click.option("--rise", default=5_000, show_default=True, help="Steps in which it rises from 0.")
 @click.option("--turns", default=1, show_default=True, help="Batches that the discriminator learns from a step.")
@@ -57,6 +58,9 @@ def fader_train(out: Path, attributes: tuple[str, ...], quiet: bool, **given: An
 @click.option("--images", type=click.Path(path_type=Path), help="Folder of faces to turn; the first eight.")
 @click.option("--out", type=click.Path(path_type=Path), help="PNG to draw them to.")
 @click.option("--attribute", default="", help="What is turned; the first attribute unless said otherwise.")
+@click.option(
+    "--detail", default="keep", show_default=True, help="keep what is not turned, or as drawn by the network."
+)
 @click.option("--level", "levels", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Where the dial stands.")
 def fader_show(weights: str, **given: Any) -> None:
     """Say what a fader network turns and holds, and draw faces at every level."""

@@ -92,10 +92,8 @@ def _measured(scan: Scan, row: int, columns: Index) -> Nearest:
 def _judged(scan: Scan, found: list[Nearest]) -> Listed:
     """Compare the lists of some rows, evenly spread over the keys, with the exact search under the same rules."""
     rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), SAMPLE)).astype(np.intp))
-    everyone = np.arange(scan.metric.shape[1], dtype=np.intp)
     hits = wanted = 0
-    for row in rows.tolist():
-        true = scan.nearest_exactly(row, everyone, TRUE)
+    for row, true in zip(rows.tolist(), scan.nearest_exactly(rows, scan.everyone, TRUE), strict=True):
         hits += int(np.isin(true, found[row].columns).sum())
         wanted += len(true)
     return Listed(found, hits / wanted if wanted else 1.0, len(rows))

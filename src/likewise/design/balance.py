@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from likewise.design.sample import Sample, distribution_gaps
+from likewise.design.sample import Sample, Support, distribution_gaps
 from likewise.errors import SpecError, TableError, nearest, some
 from likewise.tables import Contrast, Estimates, Faces, Pairs
 
@@ -25,7 +25,7 @@ def balance(
     ruler: str = "pooled",
     level: float = 0.95,
 ) -> Estimates:
-    """Compare the sides covariate by covariate: means with intervals, SMD, variance ratio, KS, and pair distances.
+    """Compare the sides covariate by covariate: means with intervals, SMD, variance ratio, KS, overlap, pair distances.
 
     Differences are focal minus reference and are standardised by the *unmatched* spread, so that matching cannot
     shrink its own ruler: the root of the mean of the two groups' variances ("pooled"), or one group's ("focal" is
@@ -41,7 +41,7 @@ def balance(
     for name, column in numeric_covariates(faces, covariates).items():
         whole = [_sample(column, faces, sample) for sample in samples["all"]]
         unit = _unit(name, whole[0], whole[1], ruler)
-        support = np.unique(np.r_[whole[0].values, whole[1].values])
+        support = Support.of(*whole)
         for sample, sides in samples.items():
             focal, reference = (_sample(column, faces, side) for side in sides)
             if len(focal) and len(reference):
@@ -133,7 +133,7 @@ def _unit(name: str, focal: Sample, reference: Sample, ruler: str) -> float:
 
 
 def _rows(
-    name: str, sample: str, focal: Sample, reference: Sample, gaps: tuple[float, float],
+    name: str, sample: str, focal: Sample, reference: Sample, gaps: tuple[float, float, float],
     unit: float, ruler: str, contrast: Contrast, level: float,
 ) -> list[dict[str, object]]:  # fmt: skip
     rows, both, binary = [], [focal, reference], focal.binary and reference.binary
@@ -148,7 +148,7 @@ def _rows(
     if not binary and min(map(len, both)) > 1 and reference.variance(binary=False) > 0:
         ratio = focal.variance(binary=False) / reference.variance(binary=False)
         rows.append(row(name, "variance_ratio", sample, contrast.label, ratio, both, method="focal / reference"))
-    for stat, apart in zip(("ks", "ecdf_mean"), gaps, strict=True):
+    for stat, apart in zip(("ks", "ecdf_mean", "overlap"), gaps, strict=True):
         rows.append(row(name, stat, sample, contrast.label, apart, both, method="two-sample"))
     return rows
 

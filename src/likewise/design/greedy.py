@@ -155,7 +155,8 @@ class Greedy:
         """
         if not self._used_up(row):
             self._asked[row] = 2 * self._asked.get(row, LIST)
-        others = (other for other in self._upcoming() if other != row and self._used_up(other))
+        upcoming = iter(()) if self.scan.asks_cheaply else self._upcoming()
+        others = (other for other in upcoming if other != row and self._used_up(other))
         rows = np.array(sorted({row, *islice(others, _TOGETHER - 1)}), dtype=np.intp)
         alive = np.flatnonzero(~self.used[self.other])
         most = max(self._asked.get(index, LIST) + len(self._refused.get(index, ())) for index in rows.tolist())

@@ -18,8 +18,9 @@ from likewise.design.greedy import Codes, Greedy
 from likewise.design.metric import Euclid
 from likewise.design.points import Floats, points
 from likewise.design.rules import Within, ledger, rules
-from likewise.design.scan import Scan, usable_threads
+from likewise.design.scan import Scan
 from likewise.design.sides import check_keys, offer
+from likewise.design.threads import usable_threads
 from likewise.engine import Silent
 from likewise.errors import ContrastError, SpecError, VectorError, nearest, some
 from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors

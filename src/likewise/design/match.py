@@ -16,11 +16,12 @@ from likewise.design.outcome import Search, outcome
 from likewise.design.points import Index, Points, points
 from likewise.design.references import Difficulty, References, references
 from likewise.design.rules import Within, near_name, rules
-from likewise.design.scan import Scan, usable_threads
+from likewise.design.scan import Scan
 from likewise.design.scored import Scored, Scores, scored_by
 from likewise.design.scoreline import Scoreline
 from likewise.design.sides import Offer, check_keys, offer
 from likewise.design.spread import on_file
+from likewise.design.threads import usable_threads
 from likewise.engine import Engine, Progress, Silent
 from likewise.errors import SpecError, VectorError
 from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors
@@ -197,7 +198,7 @@ def _only_score(spec: MatchSpec) -> bool:
 
 
 def _accepts(found: References | None, lists: tuple[list[str], list[str]], flipped: bool) -> Accepts:
-    if found is None:
+    if found is None or found.ratio is None:  # whoever was offered has a reference, and any two will do
         return lambda row, column: True
 
     def accepts(row: int, column: int) -> bool:

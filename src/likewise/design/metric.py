@@ -60,7 +60,7 @@ class Euclid:
     def __post_init__(self) -> None:
         self.shape = (len(self.x), len(self.y))
         self.row_bytes = 4 * self.x.width
-        self._centre = _middle(self.y)
+        self.centre = _middle(self.y)
         self._norms: dict[object, list[Floats]] = {}
         self._ready: Single | None = None
         self._preparing = Lock()
@@ -71,7 +71,7 @@ class Euclid:
             if dtype is np.float32 and self._ready is None and 4 * self.y.width * len(self.y) <= self.keep:
                 self._ready = np.empty((len(self.y), self.y.width), dtype=np.float32)
                 for index in blocks(len(self.y), self.y.run):
-                    self._ready[index] = self.y.single(index, self._centre)
+                    self._ready[index] = self.y.single(index, self.centre)
             return self._measured_norms(dtype)
 
     def _measured_norms(self, dtype: type[np.floating]) -> list[Floats]:
@@ -120,16 +120,17 @@ class Euclid:
         """Return the distances from one focal image to these reference images, each summed on its own."""
         point = self.x.at(np.array([row]))
         size = max(1, _EXACT_BYTES // (8 * self.y.width))
-        parts = [_lengths(self.y.at(columns[index]) - point) for index in blocks(len(columns), size)]
-        return np.concatenate(parts) if parts else np.empty(0)
+        if len(columns) <= size:
+            return _lengths(self.y.at(columns) - point)
+        return np.concatenate([_lengths(self.y.at(columns[index]) - point) for index in blocks(len(columns), size)])
 
     def single_x(self, rows: Index) -> Single:
         """Return focal points in float32, less the centre."""
-        return self.x.single(rows, self._centre)
+        return self.x.single(rows, self.centre)
 
     def single_y(self, columns: Index) -> Single:
         """Return reference points in float32, less the centre."""
-        return self.y.single(columns, self._centre)
+        return self.y.single(columns, self.centre)
 
     def __getstate__(self) -> dict[str, object]:
         """Travel light: with the norms, without the ready copy and the lock."""
@@ -145,7 +146,7 @@ class Euclid:
         return self._ready[columns[0] : columns[-1] + 1] if run else self._ready[columns]
 
     def _block(self, side: Points, index: Index, dtype: type[np.floating]) -> Numbers:
-        return side.single(index, self._centre) if dtype is np.float32 else side.at(index) - self._centre
+        return side.single(index, self.centre) if dtype is np.float32 else side.at(index) - self.centre
 
 
 @dataclass

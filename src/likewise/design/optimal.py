@@ -19,7 +19,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bip
 
 from likewise.design.greedy import Codes, Taken
 from likewise.design.points import Floats, Index, blocks
-from likewise.design.scan import Scan, threaded
+from likewise.design.scan import Scan
+from likewise.design.threads import threaded
 from likewise.engine import Progress
 from likewise.errors import SpecError
 

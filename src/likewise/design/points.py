@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from mmap import mmap
 
 import numpy as np
@@ -64,7 +65,7 @@ class Points:
     @property
     def width(self) -> int:
         """How many numbers a point has."""
-        return int(np.prod(self.values.shape[1:]))
+        return prod(self.values.shape[1:])
 
     @property
     def run(self) -> int:

@@ -86,12 +86,7 @@ def _neighbours(images: list[str], distance: Vectors | Limited, asked: Index, mo
     if isinstance(distance, Limited):
         rules.append(Near("within", _euclid(distance.second, queries, images), distance.limit))
     scan = Scan(_euclid(vectors, queries, images), rules)
-    everyone = np.arange(len(images), dtype=np.intp)
-    return [
-        scan.nearest_exactly(row, everyone, most)
-        for run in np.array_split(np.arange(len(asked)), max(1, len(asked) // 256))
-        for row in run.tolist()
-    ]
+    return scan.nearest_exactly(np.arange(len(asked)), scan.everyone, most)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import stats
 
 Floats = npt.NDArray[np.float64]
+_BINS = 10
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,44 @@ def skewed_interval(sample: Sample, level: float) -> tuple[float, float, str]:
     return min(ends[0], sample.mean), max(ends[1], sample.mean), f"Hall's t, clustered by identity{remark}"
 
 
-def distribution_gaps(focal: Sample, reference: Sample, support: Floats) -> tuple[float, float]:
-    """Return the largest and the mean distance of the two distribution functions, over the values of everybody."""
+@dataclass(frozen=True)
+class Support:
+    """What is needed of everybody, matched or not, to compare distributions: all values, and where bins end."""
+
+    values: Floats
+    edges: Floats
+
+    @classmethod
+    def of(cls, focal: Sample, reference: Sample) -> Support:
+        """Return the values of everybody. Bins are the values themselves if there are few, else deciles."""
+        every = np.r_[focal.values, reference.values]
+        values = np.unique(every)
+        few = len(values) <= _BINS
+        edges = values[1:] if few else np.unique(np.quantile(every, np.linspace(0, 1, _BINS + 1)[1:-1]))
+        return cls(values, edges)
+
+
+def distribution_gaps(focal: Sample, reference: Sample, support: Support) -> tuple[float, float, float]:
+    """Return the largest and the mean distance of the two distribution functions, and the area that both share.
+
+    Distances are over the values of everybody. The area is that of the two histograms; the bins are everybody's too, so
+    that matching cannot choose them. In small samples it falls short of 1 by chance alone.
+    """
     if focal.binary and reference.binary:
         gap = abs(focal.mean - reference.mean)
-        return gap, gap
-    place = np.searchsorted(support, np.r_[focal.values, reference.values])
-    steps = np.bincount(place, weights=np.r_[focal.share, -reference.share], minlength=len(support))
+        return gap, gap, 1 - gap
+    place = np.searchsorted(support.values, np.r_[focal.values, reference.values])
+    steps = np.bincount(place, weights=np.r_[focal.share, -reference.share], minlength=len(support.values))
     apart = np.abs(np.cumsum(steps))
-    return float(apart.max()), float(apart.mean())
+    return float(apart.max()), float(apart.mean()), _shared_area(focal, reference, support.edges)
+
+
+def _shared_area(focal: Sample, reference: Sample, edges: Floats) -> float:
+    histograms = [
+        np.bincount(np.searchsorted(edges, side.values, side="right"), weights=side.share, minlength=len(edges) + 1)
+        for side in (focal, reference)
+    ]
+    return float(np.minimum(*histograms).sum())
 
 
 def _wilson(share: float, n: float, level: float) -> tuple[float, float]:

@@ -7,19 +7,18 @@ number of blocks and threads, and where they are done, is a matter of speed alon
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from likewise.design.metric import Metric, Numbers
 from likewise.design.points import Floats, Index, blocks
 from likewise.design.rules import Mask, Rule, by_row
+from likewise.design.shadow import Shadow, shadowed
 from likewise.design.spread import LARGE, ListBlock, RuleBlock, spread
+from likewise.design.threads import threaded
 from likewise.engine import Engine, Progress, Result, Silent
 
 LIST = 48  # partners remembered a row at first; a matter of speed alone
@@ -85,6 +84,11 @@ class Scan:
         return np.arange(self.metric.shape[1], dtype=np.intp)
 
     @property
+    def asks_cheaply(self) -> bool:
+        """Whether a row that is asked again costs no product."""
+        return self._table is not None
+
+    @property
     def _away(self) -> bool:
         """Whether blocks are worth sending to the engine."""
         work = self.metric.shape[0] * self.metric.shape[1] * self.metric.row_bytes / 4
@@ -96,6 +100,7 @@ class Scan:
         few = self.few_lists(progress)
         if few is not None:
             return few
+        self.metric = shadowed(self.metric, self.farthest, memory=self.memory, threads=self.threads)
         most = -(-LIST // 3) if self.metric.settled else LIST  # a ready table is asked again at little cost
         return [entry for part in self._first_lists(most, progress) for entry in part]
 
@@ -130,17 +135,25 @@ class Scan:
             self.note_distance(rows, columns, bounds)
         return [self._list(*entry, columns) for entry in smallest(bounds, most)]
 
-    def nearest_exactly(self, row: int, columns: Index, most: int) -> Index:
-        """Return the ``most`` nearest columns of a row in order of distance, then key."""
-        length = most + 8
-        while True:
-            found = self.nearest(np.array([row]), columns, length)[0]
-            distances = self.metric.exact(row, found.columns)
-            order = np.flatnonzero(distances <= self.farthest)
-            order = order[np.lexsort((found.columns[order], distances[order]))][:most]
-            if found.rest == np.inf or (len(order) == most and distances[order[-1]] < found.rest):
-                return found.columns[order]
-            length *= 2
+    def nearest_exactly(self, rows: Index, columns: Index, most: int) -> list[Index]:
+        """Return for each row the ``most`` nearest columns in order of distance, then key."""
+        runs = (rows[index] for index in blocks(len(rows), self.rows_at_once()))
+        lists = ((run, self.nearest(run, columns, most + 8)) for run in runs)
+        return [
+            self._surely_nearest(int(row), found, columns, most)
+            for run, part in lists
+            for row, found in zip(run, part, strict=True)
+        ]
+
+    def _surely_nearest(self, row: int, found: Nearest, columns: Index, most: int) -> Index:
+        """Measure a list; where it is too short to tell, ask for one twice as long."""
+        distances = self.metric.exact(row, found.columns)
+        order = np.flatnonzero(distances <= self.farthest)
+        order = order[np.lexsort((found.columns[order], distances[order]))][:most]
+        if found.rest == np.inf or (len(order) == most and distances[order[-1]] < found.rest):
+            return found.columns[order]
+        longer = self.nearest(np.array([row]), columns, 2 * max(len(found.columns), most))[0]
+        return self._surely_nearest(row, longer, columns, most)
 
     def bounds(self, rows: Index, columns: Index, dtype: type[np.floating] = np.float32) -> Numbers:
         """Return lower bounds of the distances; infinity where a rule forbids the pair."""
@@ -278,7 +291,8 @@ class Scan:
     def rows_at_once(self) -> int:
         """Return how many rows fit: bounds (float32 or float64), a mask, and what the metric reads."""
         each = self.metric.row_bytes + 14 * self.metric.shape[1]
-        return int(np.clip(self.memory // 4 // (each * self.threads), _LEAST_ROWS, _MOST_ROWS))
+        most = _SLAB if isinstance(self.metric, Shadow) else _MOST_ROWS  # short products: bounds stay in the cache
+        return int(np.clip(self.memory // 4 // (each * self.threads), _LEAST_ROWS, most))
 
 
 def _unpacked(result: Result) -> list[Nearest]:
@@ -288,20 +302,6 @@ def _unpacked(result: Result) -> list[Nearest]:
     return [
         Nearest(columns, values, np.zeros(len(columns), dtype=bool), float(rest)) for columns, values, rest in parts
     ]
-
-
-def threaded(work: Callable[[Index], _Done], runs: Iterable[Index], threads: int) -> Iterator[tuple[Index, _Done]]:
-    """Do the work for every run, in order, with one BLAS thread to each of our own."""
-    runs = list(runs)
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for start in range(0, len(runs), threads):  # a few at a time, so that results never pile up
-            part = runs[start : start + threads]
-            yield from zip(part, pool.map(work, part), strict=True)
-
-
-def usable_threads() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def smallest(bounds: Numbers, most: int) -> Iterator[tuple[Index, Floats, float]]:

@@ -55,10 +55,10 @@ class Leg:
     """Share of the steps over which it falls again."""
     shake: float = 0.0
     """Size of the fading noise on the latent, in spreads of w."""
-    noise: float = 0.0
-    """Weight of the penalty that keeps a generator's noise maps noise while they move, too; 0 leaves them alone."""
     memory: float = 0.999
     """Adam's second beta: how long it remembers the size of slopes. Few steps want a shorter one."""
+    noise: float = 0.0
+    """Weight of the penalty that keeps a generator's noise maps noise while they move, too; 0 leaves them alone."""
     whitened: bool = False
     """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
 

@@ -17,6 +17,10 @@ from likewise.models.state import located
 from likewise.plugins import Array, Pictures, to_pictures, to_signals
 
 SHIPPED = Path(__file__).parent / "data" / "fader-64.safetensors"
+SHIPPED_LICENCE = (
+    "research-only: its faces were drawn by mobilestylegan-ffhq, which is Apache-2.0 but distilled from "
+    "StyleGAN2-FFHQ, whose weights are for non-commercial use"
+)
 _BATCH = 64
 KEEP, DRAWN = "keep", "drawn"
 
@@ -121,7 +125,7 @@ def _shipped() -> tuple[Path, str]:
     if not SHIPPED.is_file():
         fix = "Name a file as weights; `likewise fader train` makes one."
         raise WeightsError("a fader network is part of this installation", got="none", fix=fix)
-    return SHIPPED, "Apache-2.0 (part of likewise; trained on synthetic faces only)"
+    return SHIPPED, SHIPPED_LICENCE
 
 
 def _turned(fader: Fader, own: Tensor, attribute: str, level: float, *, hold: bool) -> Tensor:

@@ -49,6 +49,8 @@ class TrainSpec:
     """Pictures a step, as published."""
     rate: float = 2e-3
     """Of Adam with beta1 = 0.5, as published."""
+    cool: int = 0
+    """Steps at the end in which the rate falls to 0; 0 is as published. It lets a short training settle."""
     adversary: float = 1e-2
     """The adversarial weight at the end of its rise; the published 1e-4 is for trainings a hundred times as long."""
     rise: int = 5_000
@@ -75,6 +77,8 @@ class TrainSpec:
             )
         if not 0 <= self.shift <= 8:
             raise SpecError("shift lies between 0 and 8 pixels", got=str(self.shift))
+        if not 0 <= self.cool <= self.steps:
+            raise SpecError("cool lies between 0 and the steps", got=str(self.cool))
         if self.batch < 2:
             raise SpecError("a batch has two pictures or more", got=str(self.batch))
 
@@ -97,6 +101,7 @@ class Training:
         """Do one step; return its losses."""
         torch.manual_seed(hash_of(self.spec.seed, self.step))  # the dropout of this step
         x, a = self._batch()
+        self._set_rate()
         self.fader.train()
         self.critic.train()
         code = self.fader.encoder(x)
@@ -144,6 +149,11 @@ class Training:
             return code.new_zeros(())
         left, right = code.chunk(2)
         return (left - right).square().mean() / (2 * code.var(dim=0).mean())
+
+    def _set_rate(self) -> None:
+        left = min((self.spec.steps - self.step) / self.spec.cool, 1.0) if self.spec.cool else 1.0
+        for group in (*self._hers.param_groups, *self._theirs.param_groups):
+            group["lr"] = self.spec.rate * left
 
     def _weight(self) -> float:
         return self.spec.adversary * min(self.step / self.spec.rise, 1.0)
@@ -195,8 +205,10 @@ class Training:
         return True
 
     def _check_same(self, state: dict[str, Any], path: Path) -> None:
-        before, now = json.loads(state["spec"]), asdict(self.spec)
-        free = ("steps", "device")  # how long and where does not change what a step does
+        before, now = {**asdict(TrainSpec()), **json.loads(state["spec"])}, asdict(self.spec)
+        free = ["device"]  # where does not change what a step does, nor how long, until the rate has begun to fall
+        if not any(kept["cool"] and state["step"] > kept["steps"] - kept["cool"] for kept in (before, now)):
+            free += ["steps", "cool"]
         changed = [name for name in now if name not in free and before.get(name) != now[name]]
         fix = f"Use the same options, or another folder than {path.parent}."
         if changed:

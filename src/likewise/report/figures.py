@@ -6,6 +6,7 @@ import html
 import io
 import re
 import warnings
+from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
@@ -28,10 +29,11 @@ STYLE: dict[Any, Any] = {
     "savefig.facecolor": "none",
 }  # fmt: skip
 _LOOKS = {("all", "gap"): (OTHER, "o"), ("matched", "gap"): (FOCAL, "s"), ("matched", "adjusted_gap"): (FOCAL, "D")}
+_AFTER = ((FOCAL, "o"), (TRUE, "s"), (INK, "D"), (OTHER, "^"))  # matchings and weightings, in the order they were given
 
 
 def love_plot(balance: Estimates, *, width: float = WIDE) -> Figure:
-    """Draw the absolute standardised mean difference of every covariate, before (hollow) and after (filled)."""
+    """Draw every covariate's absolute standardised mean difference before (hollow) and after (filled, each sample)."""
     frame = balance.where(stat="smd").frame.assign(size=lambda rows: rows["estimate"].abs())
     wide = frame.pivot(index="quantity", columns="sample", values="size").sort_values("all")
     with mpl.rc_context(STYLE):
@@ -40,12 +42,13 @@ def love_plot(balance: Estimates, *, width: float = WIDE) -> Figure:
         for line, style in ((0.1, "--"), (0.05, ":")):
             axes.axvline(line, color=FAINT, linestyle=style, linewidth=1)
         rows = range(len(wide))
-        if "matched" in wide:
-            axes.hlines(rows, wide["all"], wide["matched"], color=FAINT, linewidth=1)
-        common: dict[str, Any] = {"markersize": 8, "linestyle": "", "marker": "o", "clip_on": False, "zorder": 3}
-        axes.plot(wide["all"], rows, color=OTHER, fillstyle="none", label="as the images come", **common)
-        if "matched" in wide:
-            axes.plot(wide["matched"], rows, color=FOCAL, label="look-alikes", **common)
+        axes.hlines(rows, wide.min(axis=1), wide.max(axis=1), color=FAINT, linewidth=1)
+        common: dict[str, Any] = {"markersize": 8, "linestyle": "", "clip_on": False, "zorder": 3}
+        axes.plot(wide["all"], rows, marker="o", color=OTHER, fillstyle="none", label="as the images come", **common)
+        after = [sample for sample in frame["sample"].unique() if sample != "all"]
+        for sample, (colour, marker) in zip(after, cycle(_AFTER)):
+            name = "look-alikes" if sample == "matched" else sample
+            axes.plot(wide[sample], rows, marker=marker, color=colour, label=name, **common)
         axes.set_yticks(list(rows), [plain(name) for name in wide.index])
         axes.set_xlim(left=0)
         axes.set_ylim(-0.6, len(wide) - 0.4)

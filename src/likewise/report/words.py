@@ -142,18 +142,24 @@ def balance_verdict(balance: Estimates) -> str:
     """Say which covariates remain apart after matching."""
     smd = balance.where(stat="smd").frame
     before = smd[smd["sample"] == "all"]
-    after = smd[smd["sample"] == "matched"]
-    apart_before = before[before["estimate"].abs() > APART]["quantity"].tolist()
-    if after.empty:
-        return f"{len(apart_before)} of {len(before)} covariates differ by more than {APART} sd."
-    apart = after[after["estimate"].abs() > APART]
-    told = f"Before matching, {len(apart_before)} of {len(before)} covariates differ by more than {APART} sd"
+    count = int((before["estimate"].abs() > APART).sum())
+    told = f"{count} of {len(before)} covariates differ by more than {APART} sd"
+    after = {sample: rows for sample, rows in smd.groupby("sample", sort=False) if sample != "all"}
+    if not after:
+        return f"{told}."
+    said = [_still_apart(str(sample), rows) for sample, rows in after.items()]
+    return "; ".join([f"Before matching, {told}", *said]) + "."
+
+
+def _still_apart(sample: str, rows: pd.DataFrame) -> str:
+    where = "between look-alikes" if sample == "matched" else f"in the sample {sample!r}"
+    apart = rows[rows["estimate"].abs() > APART]
     if apart.empty:
-        return f"{told}; between look-alikes, none does."
+        return f"{where}, none does"
     listed = ", ".join(
         f"{row['quantity'].replace('_', ' ')} ({number(row['estimate'])})" for _, row in apart.iterrows()
     )
-    return f"{told}; between look-alikes, {len(apart)} still {'does' if len(apart) == 1 else 'do'}: {listed}."
+    return f"{where}, {len(apart)} still {'does' if len(apart) == 1 else 'do'}: {listed}"
 
 
 def truth_rows(estimates: Estimates) -> list[dict[str, str]]:

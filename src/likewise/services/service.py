@@ -40,7 +40,7 @@ class Service:
     threshold: float = 0.5
     """From which confidence a label counts as present: the service's own, unless you say otherwise."""
     price: float = 0.0
-    """USD a picture; the public list price, unless you say otherwise."""
+    """USD a picture; a list price as remembered in 2025, not looked up: check it before use, and say what you pay."""
     version: str = ""
     """The only model version that may answer; kept answers of another one are passed over."""
     mixed: bool = False

@@ -105,7 +105,7 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.design.propensity:overlap": (
         Stat("auc", "how well the score tells the sides apart (AUC)", 0.5, "index", "none"),
         Stat("score_accuracy", "share of images whose side the score guesses", None, "proportion"),
-        Stat("overlap", "common area of the two score distributions", 1.0, "proportion", "higher"),
+        Stat("overlap", "common area of the two distributions", 1.0, "proportion", "higher"),
         Stat("effective_size", "effective sample size under overlap weights", None, "mean", "higher"),
     ),
     "likewise.design.retrieval:retrieval": (
