@@ -33,8 +33,8 @@ class Benchmark:
 
     small: tuple[str, ...] = ()
     full: tuple[str, ...] = ()
-    data: bool = False
-    """Whether it reads the real data that LIKEWISE_DATA names."""
+    data: tuple[str, ...] = ()
+    """At which sizes (small, full) it reads the real data that LIKEWISE_DATA names."""
     weights: tuple[str, ...] = ()
     """Pretrained weights that must have been fetched."""
     by_hand: str = ""
@@ -50,14 +50,14 @@ KNOWN = {
     "recognisers": Benchmark(
         ("--speed", "32"),
         ("--data", DATA, "--work", WORK),
-        data=True,
+        data=("full",),
         weights=("dlib-resnet", "mobilefacenet", "openface"),
         modules=("torch", "dlib"),
     ),
     "attributes": Benchmark(
         ("--data", DATA, "--work", WORK, "--images", "40"),
         ("--data", DATA, "--work", WORK),
-        data=True,
+        data=("small", "full"),
         modules=("torch", "dlib"),
     ),
     "projection": Benchmark(
@@ -95,7 +95,7 @@ def main() -> int:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there is {', '.join(names())}")
     skipped, failed = [], []
     for name in given.names or names():
-        lacking = missing(KNOWN.get(name, Benchmark()))
+        lacking = missing(KNOWN.get(name, Benchmark()), full=given.full)
         if lacking:
             skipped.append(f"{name}: {lacking}")
         elif given.list:
@@ -118,19 +118,19 @@ def runs(path: Path) -> bool:
     return 'if __name__ == "__main__":' in path.read_text(encoding="utf-8")
 
 
-def missing(benchmark: Benchmark) -> str:
+def missing(benchmark: Benchmark, *, full: bool = False) -> str:
     """Say why it cannot run here; nothing when it can."""
-    return next(reasons(benchmark), "")
+    return next(reasons(benchmark, "full" if full else "small"), "")
 
 
-def reasons(benchmark: Benchmark) -> Iterator[str]:
+def reasons(benchmark: Benchmark, size: str) -> Iterator[str]:
     """Yield everything that it lacks."""
     if benchmark.by_hand:
         yield f"by hand: {benchmark.by_hand}"
     lacking = [name for name in benchmark.modules if importlib.util.find_spec(name) is None]
     if lacking:
         yield f"needs {', '.join(lacking)}: pip install -e '.[dev]'"
-    if benchmark.data and not data().is_dir():
+    if size in benchmark.data and not data().is_dir():
         yield f"no real data in {data()} (set LIKEWISE_DATA)"
     if benchmark.weights:
         from likewise.weights.cache import entry  # noqa: PLC0415

@@ -22,6 +22,8 @@ def test_a_benchmark_that_lacks_something_says_what(monkeypatch, tmp_path):
     monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path / "none"))
     monkeypatch.setenv("LIKEWISE_HOME", str(tmp_path))
     assert "LIKEWISE_DATA" in everything.missing(everything.KNOWN["attributes"])
+    assert "LIKEWISE_DATA" in everything.missing(everything.KNOWN["recognisers"], full=True)
+    assert "likewise weights fetch" in everything.missing(everything.KNOWN["recognisers"])
     assert "likewise weights fetch mobilestylegan-ffhq" in everything.missing(everything.KNOWN["networks"])
     assert "by hand" in everything.missing(everything.KNOWN["fader"])
     assert everything.missing(everything.KNOWN["resampling"]) == ""

@@ -12,6 +12,36 @@ import likewise as lw
 from picked import only
 from shell import run
 
+PLAN = """
+format = 1
+seed = 3
+covariates = ["eyeglasses"]
+
+[faces]
+images = "images"
+table = "faces.csv"
+
+[contrast]
+column = "perceived_gender"
+focal = "female"
+reference = "male"
+
+[project]
+generator = "world"
+
+[match]
+caliper = { distance = 6.5 }
+
+[[rater]]
+slot = "recogniser"
+name = "world"
+
+[ask]
+crowd = "file"
+options = { path = "answers.csv" }
+
+[analyse]
+"""
 ANALYSE = """
 made_by = "made_by"
 generated = "generator"
@@ -62,9 +92,7 @@ def lay_out(audit: Path) -> pd.DataFrame:
 
 @pytest.fixture
 def asked(audit: Path, capsys) -> Path:
-    plan = (audit / "audit.toml").read_text()
-    plan = plan.replace('crowd = "world"', 'crowd = "file"\noptions = { path = "answers.csv" }')
-    (audit / "audit.toml").write_text(plan.replace('truth = "truth.parquet"\n', ANALYSE))
+    (audit / "audit.toml").write_text(PLAN + ANALYSE)
     for verb in ("read", "trials"):
         assert run(capsys, verb, audit)[0] == 0
     lay_out(audit)
@@ -124,7 +152,6 @@ def test_answers_about_strangers_are_refused(asked, capsys):
     ],
 )
 def test_keys_that_have_no_effect_are_refused(audit, capsys, lines, says):
-    plan = (audit / "audit.toml").read_text()
-    (audit / "audit.toml").write_text(plan.replace('truth = "truth.parquet"\n', f"{lines}\n"))
+    (audit / "audit.toml").write_text(f"{PLAN}{lines}\n")
     code, _, err = run(capsys, "run", audit, "--dry-run")
     assert code == 2 and says in err

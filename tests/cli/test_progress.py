@@ -23,7 +23,7 @@ def test_a_log_gets_plain_lines_with_what_is_left(capsys, monkeypatch):
         task.advance(10)  # at 10 s: said
         task.advance(10)  # at 11 s: too soon
         task.advance(20)  # at 40 s: finished, so the stage itself speaks
-    assert capsys.readouterr().err == "  project: 10/40, about 30 s left\n"
+    assert capsys.readouterr().err == "  project: 10/40, 1/s, about 30 s left\n"
 
 
 @pytest.mark.parametrize("speaker", [Quiet(), Log(), Terminal()], ids=["quiet", "log", "terminal"])

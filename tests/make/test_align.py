@@ -88,7 +88,13 @@ def test_files_of_all_kinds_are_gone_through_and_upright(tmp_path, spots):
     assert np.array_equal(seen["plain"], seen["alpha"])
     assert np.abs(seen["plain"] - seen["side"]).mean() < 6
     counts = tally(list(files), result["state"].tolist(), dict.fromkeys(files, "female") | {"tiny": "male"})
-    assert counts["male"] == {"no face found": 1, "aligned": 0, "aligned already": 0}
+    assert counts["male"] == {
+        "no face found": 1,
+        "aligned": 0,
+        "aligned already": 0,
+        "cannot be opened": 0,
+        "face too small": 0,
+    }
     assert counts["female"]["aligned"] == 3
 
 

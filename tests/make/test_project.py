@@ -8,7 +8,7 @@ import tiny
 from likewise.engine import Engine
 from likewise.errors import PluginError, SpecError
 from likewise.images import Album, save
-from likewise.make.project import Projection, ProjectSpec, solver
+from likewise.make.project import PROJECTED, Projection, ProjectSpec, solver
 from likewise.plugins import register, to_pictures, to_signals
 from likewise.world.occupants import WorldGenerator
 
@@ -26,7 +26,7 @@ def test_a_bad_file_is_a_failure_and_the_rest_goes_on(world, tmp_path):
         save(tmp_path / name, picture)
     (tmp_path / "bad.png").write_bytes(b"no picture")
     result = Projection(ProjectSpec(), Album(tmp_path, {name: name for name in names}))(names)
-    assert result["shown"].tolist() == [True, False, True]
+    assert (result["state"] == PROJECTED).tolist() == [True, False, True]
     assert np.isnan(result["distance"]).tolist() == [False, True, False]
     assert (result["distance"][[0, 2]] < result["baseline"][[0, 2]]).all()
 

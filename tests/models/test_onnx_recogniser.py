@@ -101,6 +101,18 @@ def test_the_answer_is_what_the_card_says_it_is(tmp_path, pictures, batch, layou
     )
 
 
+def test_the_number_of_threads_changes_no_number(tmp_path, pictures, monkeypatch):
+    model(tmp_path / "net.onnx")
+    recogniser = OwnOnnx(card=card(tmp_path), batch=2)
+    pictures[2] = 0
+    found = []
+    for count in ("1", "2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", count)
+        found.append(recogniser.embed(pictures))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
 def test_distances_are_of_rows_and_nan_where_nobody_was_found(tmp_path, pictures):
     model(tmp_path / "net.onnx")
     a = np.array([[1, 0], [1, 0], [np.nan, np.nan]], np.float32)

@@ -35,6 +35,20 @@ def image_means(
     return Estimates.of(rows)
 
 
+def overall_means(ratings: Ratings, faces: Faces, *, sample: str = "all", level: float = 0.95) -> Estimates:
+    """Estimate for each rater and question the mean over all images, whatever their group."""
+    ratings.check_units(faces.images)
+    frame = ratings.frame.dropna(subset=["value"])
+    rows = []
+    for (rater, question), part in frame.groupby(["rater", "question"], sort=True):
+        identity = part["unit"].map(faces.identities)
+        if identity.nunique() < 2:
+            raise TableError(f"{question!r} is known for two people", got=str(identity.nunique()))
+        found, n = _mean(part["value"].to_numpy(np.float64), identity, level), len(part)
+        rows.append(row(f"{rater}: {question}", "mean", sample, "all", found, level=level, n=n, method=_METHOD))
+    return Estimates.of(rows)
+
+
 def _rows(quantity: str, part: pd.DataFrame, contrast: Contrast, sample: str, level: float) -> list[dict[str, object]]:
     value, identity = part["value"].to_numpy(np.float64), part["identity"]
     sides = {contrast.focal: part["side"].to_numpy() == 1, contrast.reference: part["side"].to_numpy() == -1}

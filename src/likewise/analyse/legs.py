@@ -130,7 +130,7 @@ def _compared(sheet: Sheet, changes: pd.DataFrame, level: float) -> list[dict[st
     n, label = int((sheet.matched > 0).sum()) + len(changes), sheet.contrast.label
     return [
         row(sheet.quantity, stat, BETWEEN, label, value, level=level, n=n, method="jackknife by pair, jointly")
-        for stat, value in (("legdifference", found), ("agreement_p", bare(p, clusters)))
+        for stat, value in (("leg_difference", found), ("agreement_p", bare(p, clusters)))
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -14,8 +15,10 @@ from likewise.cli.asking import bills, services_of
 from likewise.cli.check_time import durations
 from likewise.cli.plan import Plan, read_plan
 from likewise.cli.stages import stages
+from likewise.cli.sweeping import settled
 from likewise.errors import ImageError, LikewiseError
 from likewise.images import FORMATS, decode, find
+from likewise.make.certificate import judge_of
 from likewise.make.layouts import listed_images
 from likewise.plugins import create
 from likewise.services.purse import Purse
@@ -156,11 +159,28 @@ def _occupants(folder: Folder, plan: Plan) -> list[tuple[str, Callable[[], Any]]
     for slot in ("recogniser", "perceptual"):
         if hard and getattr(hard, slot):
             slots.append((slot, getattr(hard, slot), hard.options))
-    slots += [("editor", sweep.editor, sweep.options)] if sweep else []
+    if sweep and not sweep.options.get("latents"):  # one that reads latents can only be made after them
+        where: Any = SimpleNamespace(folder=folder, plan=plan)
+        slots.append(("editor", sweep.editor, settled(where).options))
+    slots += _judges(plan)
     services = services_of(folder, plan, Purse())
     slots += [(r.slot, r.name, r.options) for number, r in enumerate(plan.rater) if number not in services]
     made = [(f"{slot} {name}", lambda s=slot, n=name, o=options: create(s, n, o)) for slot, name, options in slots]
     return [*dict(made).items(), *_finders(plan)]
+
+
+def _judges(plan: Plan) -> list[tuple[str, str, dict[str, Any]]]:
+    """Name those who judge what was drawn again, and what was edited."""
+    drawn, edited = plan.fidelity, plan.certificate
+    found: list[tuple[str, str, dict[str, Any]]] = []
+    if drawn is not None:
+        found += [("recogniser", drawn.recogniser, drawn.recogniser_options)]
+        found += [("classifier", drawn.classifier, drawn.classifier_options)]
+    if edited is not None:
+        names = [judge_of(judge)[0] for judge in (edited.target, *edited.held)]
+        found += [("classifier", name, edited.options.get(name, {})) for name in names]
+        found += [("recogniser", edited.recogniser, edited.options.get(edited.recogniser, {}))]
+    return [entry for entry in found if entry[1]]
 
 
 def _finders(plan: Plan) -> list[tuple[str, Callable[[], Any]]]:

@@ -66,6 +66,8 @@ method = "encoder"               # quick; "refine" is closer, at a minute a pict
 [match]                          # ... and who looks alike across the contrast
 distance = "mean_row"
 remove_contrast = true           # the attribute itself is no part of looking alike
+exact = ["drawn_eyeglasses", "drawn_smile"]
+caliper = {{ drawn_age = 0.5 }}
 
 [[variant]]                      # designs that might have been chosen instead
 name = "propensity"
@@ -73,7 +75,12 @@ method = "propensity"
 score_on = [{covariates}]
 
 [[variant]]
-name = "all rows"
+name = "latents alone"
+distance = "mean_row"
+remove_contrast = true
+
+[[variant]]
+name = "latents alone, all rows"
 remove_contrast = true
 
 [[variant]]
@@ -83,13 +90,7 @@ remove_contrast = true
 caliper = {{ drawn_age = 0.5 }}
 
 [[variant]]
-name = "same glasses and smile"
-distance = "mean_row"
-remove_contrast = true
-exact = ["drawn_eyeglasses", "drawn_smile"]
-
-[[variant]]
-name = "optimal"
+name = "latents alone, optimal"
 method = "optimal"
 distance = "mean_row"
 remove_contrast = true

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.errors import TableError
 from likewise.images import Album
-from likewise.make.align import FAILED, Alignment, settled, tally
+from likewise.make.align import LOST, STATES, Alignment, settled, tally
 from likewise.make.counterfactual import file_of
 from likewise.plugins import create
 from likewise.tables import Faces
@@ -26,7 +26,7 @@ def aligning(job: Any) -> None:
     pictures.mkdir(parents=True, exist_ok=True)
     work = Alignment(spec, job.album(faces), pictures)
     states = np.concatenate([result["state"] for result in job.chunks("align", work, faces.images)])
-    kept = [image for image, state in zip(faces.images, states, strict=True) if state != FAILED]
+    kept = [image for image, state in zip(faces.images, states, strict=True) if state not in LOST]
     if not kept:
         raise TableError("a face is found in some image", got="none in any", fix="Look at the images, or at [align].")
     with job.folder.swapped(ALIGNED) as fresh:
@@ -38,10 +38,10 @@ def aligning(job: Any) -> None:
     counts = tally(faces.images, states.tolist(), groups)
     job.summary = {"images": len(kept), "frame": spec.frame, "size": spec.size}
     if len(kept) < len(faces):
-        lost = {group: f"{by['no face found']} of {sum(by.values())}" for group, by in counts.items()}
-        job.notes.append(
-            f"{len(faces) - len(kept)} images show no face that could be aligned; they are not projected: {lost}"
-        )
+        for state in LOST:
+            lost = {group: f"{by[STATES[state]]} of {sum(by.values())}" for group, by in counts.items()}
+            if count := sum(by[STATES[state]] for by in counts.values()):
+                job.notes.append(f"{count} images are not aligned ({STATES[state]}) and not projected: {lost}")
 
 
 def framed(job: Any) -> tuple[Faces, Album]:

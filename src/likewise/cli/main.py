@@ -13,7 +13,7 @@ import click
 from likewise import __version__
 from likewise.cli.sweep_plan import sweep_options
 from likewise.cli.verbs_audit import plan_options
-from likewise.cli.verbs_directions import directions
+from likewise.cli.verbs_directions import directions, lambdas
 from likewise.cli.verbs_fader import fader
 from likewise.cli.verbs_study import study
 from likewise.cli.verbs_weights import weights
@@ -43,7 +43,7 @@ _SECTIONS = (
     ("One stage at a time", tuple(STAGES)),
     ("Ask people", ("study",)),
     ("Train", ("directions", "fader")),
-    ("Look around", ("show", "slots", "weights", "reproduce")),
+    ("Look around", ("show", "lambdas", "slots", "weights", "reproduce")),
 )
 
 
@@ -81,6 +81,16 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _placed(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--address", help="Of a Ray cluster, e.g. auto or ray://head:10001; instead of the plan's."),
+        click.option("--workers", type=int, help="How many at once; instead of the plan's."),
+        click.option("--engine", help="Where: here, processes or ray; instead of the plan's."),
+    ):
+        command = option(command)
+    return command
+
+
 def _paid(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--yes", is_flag=True, help="Agree to what paid services cost."),
@@ -103,13 +113,15 @@ def _purse(*, yes: bool, max_cost: float | None, as_json: bool) -> Any:
 def _go(
     folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
     yes: bool = False, max_cost: float | None = None, text: str = "",
+    engine: str | None = None, workers: int | None = None, address: str | None = None,
 ) -> None:  # fmt: skip
     from likewise.cli.progress import voice
     from likewise.cli.run import as_plain, run
 
     speaker = voice(quiet=quiet or dry_run)
     purse = _purse(yes=yes, max_cost=max_cost, as_json=as_json)
-    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse, text=text)
+    place = {"kind": engine, "workers": workers, "address": address}
+    outcomes = run(folder, voice=speaker, only=only, dry_run=dry_run, purse=purse, text=text, place=place)
     report = Path(folder) / "report.html"
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     if as_json:
@@ -128,6 +140,7 @@ def _go(
 @cli.command()
 @click.argument("folder", metavar="DIR")
 @_common
+@_placed
 @_paid
 def run(folder: str, **given: Any) -> None:
     """Go through all stages that the plan names."""
@@ -140,7 +153,7 @@ def _add_stage(name: str, what: str) -> None:
 
     if name == "counterfactual":
         verb = sweep_options(verb)
-    command = click.argument("folder", metavar="DIR")(_common(_paid(verb) if name == "rate" else verb))
+    command = click.argument("folder", metavar="DIR")(_common(_placed(_paid(verb) if name == "rate" else verb)))
     cli.command(name=name, help=f"{what} Needs what the earlier stages make.", short_help=what)(command)
 
 
@@ -269,7 +282,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for group in (directions, fader, study, weights):
+for group in (directions, lambdas, fader, study, weights):
     cli.add_command(group)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from likewise.cli.answered import answered, given_trials
@@ -28,10 +29,10 @@ from likewise.cli.tuning import tune
 from likewise.design.balance import balance
 from likewise.design.trials import trials
 from likewise.engine import Engine, Result, Work
-from likewise.errors import ImageError, TableError, VectorError
+from likewise.errors import ImageError, TableError, VectorError, some
 from likewise.images import Album, find
 from likewise.make.keys import known_keys
-from likewise.make.project import Projection, solver
+from likewise.make.project import FAILURES, PROJECTED, Projection, solver
 from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
 from likewise.make.read import read_images
 from likewise.plugins import Pictures, create
@@ -85,17 +86,18 @@ class Job:
         root = (self.folder.root / self.plan.faces.images).resolve()
         return Album(root, dict(zip(frame["image"], frame["file"], strict=True)))
 
-    def chunks(self, name: str, work: Work, items: list[str]) -> Iterator[Result]:
-        """Do the work chunk by chunk, shown and resumable."""
+    def chunks(self, name: str, work: Work, items: list[str], *, chunk: int = 0) -> Iterator[Result]:
+        """Do the work chunk by chunk, shown and resumable; ``chunk`` is how many at a time, 0 as the plan says."""
+        engine = replace(self.plan.engine, chunk=chunk or self.plan.engine.chunk)
         with self.voice.task(name, len(items)) as progress:
-            folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
-            tune(self.plan.engine)
-            yield from self.plan.engine.map(work, items, folder=folder, progress=progress)
+            folder = self.folder.work(f"{self.key}-{name}-{engine.chunk}")
+            tune(engine)
+            yield from engine.map(work, items, folder=folder, progress=progress)
 
-    def again(self, name: str, work: Work, items: list[str]) -> Iterator[Result]:
+    def again(self, name: str, work: Work, items: list[str], *, chunk: int = 0) -> Iterator[Result]:
         """Go through the finished chunks of ``chunks`` once more."""
-        folder = self.folder.work(f"{self.key}-{name}-{self.plan.engine.chunk}")
-        yield from self.plan.engine.map(work, items, folder=folder)
+        engine = replace(self.plan.engine, chunk=chunk or self.plan.engine.chunk)
+        yield from engine.map(work, items, folder=self.folder.work(f"{self.key}-{name}-{engine.chunk}"))
 
     def used(self, occupant: Any) -> Any:
         """Note an occupant's licence for the sidecar."""
@@ -181,30 +183,43 @@ def _project_images(job: Job) -> None:
     generator = job.used(create("generator", spec.generator, spec.options))
     job.used(create("perceptual", spec.perceptual))
     work, made = Projection(spec, album), solver(spec)[2]
+    one = 1 if hasattr(generator, "draw") else 0  # a descent takes long: a killed run loses one image a worker
     done = [
-        (result["shown"], result["distance"], result["baseline"])
-        for result in job.chunks("project", work, faces.images)
+        (result["state"], result["distance"], result["baseline"])
+        for result in job.chunks("project", work, faces.images, chunk=one)
     ]
-    shown, left, baseline = (np.concatenate(part) for part in zip(*done, strict=True))
+    state, left, baseline = (np.concatenate(part) for part in zip(*done, strict=True))
+    shown = state == PROJECTED
+    job.notes += _not_projected(faces, state, job.plan.contrast.column)
     if not shown.any():
-        raise ImageError("some image can be projected", got="none that decodes")
+        raise ImageError("some image can be projected", got="; ".join(job.notes))
     kept = [image for image, there in zip(faces.images, shown, strict=True) if there]
     source = ", ".join(word for word in (generator.name, "W+", spec.words, made.words) if word)
     for family in made.families:
         job.notes += same_family("the projection", family, job.plan)
     with job.folder.swapped(LATENTS) as fresh:  # the finished chunks are read once more, one at a time
-        blocks = (result["w"][result["shown"]] for result in job.again("project", work, faces.images))
+        blocks = (
+            result["w"][result["state"] == PROJECTED] for result in job.again("project", work, faces.images, chunk=one)
+        )
         write_stream(fresh, kept, blocks, source=source)
     missed = float(np.median(left[shown] / np.maximum(baseline[shown], 1e-12)))
     job.summary = {"images": len(kept), "source": source, "median share of the picture not drawn": round(missed, 4)}
-    if len(kept) < len(faces):
-        lost = faces.frame.loc[~shown, job.plan.contrast.column].value_counts().to_dict()
-        job.notes.append(f"{len(faces) - len(kept)} images could not be opened and are not projected: {lost}")
     if missed > 0.5:
         job.notes.append(
             f"The generator {generator.name} does not draw these images: {missed:.0%} of what sets them apart from its "
             "mean face is missing in the reconstructions. Matching on such latents means little."
         )
+
+
+def _not_projected(faces: Faces, state: npt.NDArray[np.int8], column: str) -> list[str]:
+    """Say how many images of which group are not projected, and why."""
+    notes = []
+    for failure, why in FAILURES.items():
+        lost = faces.frame.loc[state == failure, column].value_counts().to_dict()
+        if lost:
+            some_of = some(faces.frame.loc[state == failure, "image"])
+            notes.append(f"{sum(lost.values())} images are not projected ({why}): {lost}: {some_of}")
+    return notes
 
 
 def balancing(job: Job) -> None:

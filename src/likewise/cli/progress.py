@@ -10,8 +10,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as RichProgress
+from rich.text import Text
 
 from likewise.engine import Progress, Silent
 
@@ -62,7 +71,7 @@ class Terminal:
         """Draw a bar that vanishes when the work is done."""
         columns = (
             TextColumn("  {task.description:<15}"), BarColumn(bar_width=30), MofNCompleteColumn(),
-            TextColumn("elapsed"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+            _Rate(), TextColumn("elapsed"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
         )  # fmt: skip
         with RichProgress(*columns, console=self._console, transient=True) as bar:
             yield _RichTask(bar, bar.add_task(name, total=total))
@@ -70,6 +79,14 @@ class Terminal:
     def busy(self, name: str) -> AbstractContextManager[object]:
         """Turn a wheel."""
         return self._console.status(f"{name} ...")
+
+
+class _Rate(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        """Write the rate, once there is one."""
+        return Text(f"{task.speed:.3g}/s" if task.speed else "")
 
 
 @dataclass
@@ -113,7 +130,8 @@ class _LogTask:
         now = time.monotonic()
         if now - self.said >= _EVERY and 0 < self.done < self.total:
             left = (now - self.started) / self.done * (self.total - self.done)
-            self.log.say(f"  {self.name}: {self.done}/{self.total}, about {left:.0f} s left")
+            rate = self.done / (now - self.started)
+            self.log.say(f"  {self.name}: {self.done}/{self.total}, {rate:.3g}/s, about {left:.0f} s left")
             self.said = now
 
 

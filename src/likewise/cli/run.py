@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import tomllib
 import warnings
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from likewise.cli.asking import bills, services_of
@@ -41,14 +42,17 @@ def run(
     dry_run: bool = False,
     purse: Purse | None = None,
     text: str = "",
+    place: Mapping[str, Any] | None = None,
 ) -> list[Outcome]:
     """Go through the stages of the plan in ``root``, or do one of them; paid services are paid from the purse.
 
-    A dry run can be of a plan that is not written yet: its ``text``.
+    A dry run can be of a plan that is not written yet: its ``text``. ``place`` says where, instead of the plan's
+    [engine]; no result depends on it.
     """
     unwritten = dry_run and bool(text)
     folder = Folder(root, new=unwritten)
     plan = plan_from(tomllib.loads(text), text) if unwritten else read_plan(folder.path(PLAN))
+    plan = _placed(plan, place or {})
     planned = stages(plan)
     if only is not None and only not in [stage.name for stage in planned]:
         raise PlanError(
@@ -64,6 +68,13 @@ def run(
         if only is None:
             folder.clear_work()
     return outcomes
+
+
+def _placed(plan: Plan, place: Mapping[str, Any]) -> Plan:
+    given = {name: value for name, value in place.items() if value is not None}
+    if given.get("kind", plan.engine.kind) != plan.engine.kind:  # workers and address are those of another place
+        given = {"workers": 1, "address": "", **given}
+    return replace(plan, engine=replace(plan.engine, **given)) if given else plan
 
 
 def _checked(folder: Folder, plan: Plan, planned: list[Stage], only: str) -> list[Stage]:
@@ -145,7 +156,7 @@ def _done(folder: Folder, plan: Plan, stage: Stage, planned: list[Stage], voice:
     job.notes += [str(entry.message) for entry in caught if issubclass(entry.category, LikewiseWarning)]
     _seal(folder, plan, stage, job)
     outcome = Outcome(stage.name, stage.artefact, "made", why, time.monotonic() - started, job.summary, job.notes)
-    told = ", ".join(f"{name} {value}" for name, value in job.summary.items())
+    told = ", ".join(f"{name} {value}" for name, value in job.summary.items() if name != "raters")
     voice.say(f"{stage.name:<15} made {stage.artefact:<18} {outcome.seconds:5.1f} s   {told}")
     for note in job.notes:
         voice.say(f"{'':<15} note: {note}")

@@ -46,7 +46,7 @@ def show_image(
     generator: Generator = create("generator", plan.project.generator, plan.project.options)
     w = vectors.take([image])
     check_latents(generator, w)
-    known = _directions(job, directions, generator, faces, vectors)
+    known = directions_for(job, directions, generator, faces)
     chosen = _along(known, along, plan.contrast.column)
     original = album([image], size=generator.resolution)
     rows = [_row(generator, w, original, known, name, hold, amounts) for name in chosen or [""]]
@@ -58,7 +58,7 @@ def show_image(
     return [f"wrote {path}: original, reconstruction{edits}"]
 
 
-def _directions(job: Job, given: str, generator: Generator, faces: Faces, vectors: Vectors) -> Directions | None:
+def directions_for(job: Job, given: str, generator: Generator, faces: Faces) -> Directions | None:
     """Take the directions that are given, the folder's own, the shipped ones, or fit the contrast's on the spot."""
     own = job.folder.root / FITTED
     if given or own.is_file():
@@ -72,7 +72,7 @@ def _directions(job: Job, given: str, generator: Generator, faces: Faces, vector
     except SpecError:
         pass
     try:
-        return fit(faces, vectors, [job.plan.contrast.column], labels="the audit's own table")
+        return fit(faces, Vectors.read(job.path(LATENTS)), [job.plan.contrast.column], labels="the audit's own table")
     except LikewiseError:  # too few images, more than two levels: the picture is shown without edits
         return None
 

@@ -143,6 +143,7 @@ PROJECT = Stage(
     needs=(FACES,),
     options=_space,
     make=making.project,
+    version=2,
     outside=lambda folder, plan: _files(folder, plan.vectors) | _weights(plan.encode.options if plan.encode else {}),
 )
 FIDELITY_STAGE = Stage(

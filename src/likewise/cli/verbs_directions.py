@@ -62,3 +62,40 @@ def directions_show(name: str, **given: Any) -> None:
 
     for line in show_directions(name, **given):
         click.echo(line)
+
+
+@directions.command(name="spaces")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--image", required=True, help="The image that is projected into the three spaces.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="PNG to draw to.")
+@click.option("--directions", default="", help="File of directions; default: the folder's, or the shipped ones.")
+@click.option("--along", default="", help="Which direction is drawn; the first unless said otherwise.")
+@click.option("--hold", multiple=True, help="Attribute whose score stays where it is.")
+@click.option("--amount", "amounts", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Standard deviations.")
+@click.option("--size", default=256, show_default=True, help="Pixels of a face.")
+def directions_spaces(folder: Path, image: str, **given: Any) -> None:
+    """Draw a direction on one image of an audit in three spaces: restricted, regularised, unregularised."""
+    from likewise.cli.spaces import three_spaces
+
+    for line in three_spaces(folder, image, **given):
+        click.echo(line)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--lambda", "lambdas", type=float, multiple=True, default=(0, 0.01, 0.1, 1, float("inf")), help="Weights."
+)
+@click.option("--images", default=60, show_default=True, help="How many images at most; one an identity.")
+@click.option(
+    "--recogniser", default="", help="Who says whether it is the same person; default: the plan's [fidelity]."
+)
+@click.option("--attribute", "attributes", multiple=True, help="Label to be read; default: all that can be.")
+@click.option("--quiet", is_flag=True, help="Say nothing while at work.")
+def lambdas(folder: Path, quiet: bool, **given: Any) -> None:
+    """Project some images under several lambdas: fidelity and semantics, as estimates and a figure."""
+    from likewise.cli.progress import voice
+    from likewise.cli.spaces import sweep_lambdas
+
+    for line in sweep_lambdas(folder, voice=voice(quiet=quiet), **given):
+        click.echo(line)

@@ -9,23 +9,27 @@ often than the other selects the sample.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from likewise.engine import Result
-from likewise.errors import PluginError, SpecError
+from likewise.errors import ImageError, PluginError, SpecError
 from likewise.images import Album, save
 from likewise.make.counterfactual import file_of
 from likewise.models.finders import finder
 from likewise.models.found import Finder, Found, central
-from likewise.models.geometry import Floats, Picture, moved, warp
+from likewise.models.geometry import Floats, Picture, moved, scale, warp
 from likewise.models.templates import Template, template
 
-FAILED, MOVED, ALREADY = 0, 1, 2
-STATES = {FAILED: "no face found", MOVED: "aligned", ALREADY: "aligned already"}
+FAILED, MOVED, ALREADY, UNREADABLE, TOO_SMALL = 0, 1, 2, 3, 4
+STATES = {
+    FAILED: "no face found", MOVED: "aligned", ALREADY: "aligned already", UNREADABLE: "cannot be opened",
+    TOO_SMALL: "face too small",
+}  # fmt: skip
+LOST = (FAILED, UNREADABLE, TOO_SMALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +47,12 @@ class AlignSpec:
     crops all are within 0.15; of 200 FairFace crops, which are framed otherwise, none is within 0.23
     (``benchmarks/recognisers.py --frame``)."""
 
+    least: int = 32
+    """Pixels that the frame takes of the picture at least. Finders see faces in thumbnails; they say nothing."""
+
     def __post_init__(self) -> None:
+        if self.least < 1:
+            raise SpecError("the frame takes 1 pixel of the picture or more", got=str(self.least))
         if self.size < 0 or 0 < self.size < 32:
             raise SpecError("an aligned picture has 32 pixels or more", got=str(self.size))
         if not 0 <= self.slack < 0.5:
@@ -58,7 +67,7 @@ def settled(spec: AlignSpec, generator: object) -> AlignSpec:
         fix = "Say frame in [align], or leave [align] out."
         raise PluginError("a generator says in which frame it draws faces", got=f"{name!r}, which does not", fix=fix)
     size = spec.size or int(getattr(generator, "resolution", 0))
-    return AlignSpec(frame=template(frame).name, size=size, finder=spec.finder, slack=spec.slack)
+    return replace(spec, frame=template(frame).name, size=size)
 
 
 @dataclass(frozen=True)
@@ -73,11 +82,15 @@ class Alignment:
         """Align these images."""
         looker = finder(self.spec.finder)
         states = np.zeros(len(images), dtype=np.int8)
-        for place, pictures in self.album.stacks(images):
-            for k, picture in enumerate(pictures, start=place.start):
-                states[k], aligned = align(picture, looker, self.spec)
-                if aligned is not None:
-                    save(self.folder / file_of(images[k]), aligned)
+        for row, image in enumerate(images):  # one at a time: a photograph is large, and one of them may be broken
+            try:
+                picture = self.album([image])[0]
+            except ImageError:
+                states[row] = UNREADABLE
+                continue
+            states[row], aligned = align(picture, looker, self.spec)
+            if aligned is not None:
+                save(self.folder / file_of(image), aligned)
         return {"state": states}
 
 
@@ -87,6 +100,8 @@ def align(picture: Picture, looker: Finder, spec: AlignSpec) -> tuple[int, Pictu
     if face is None:
         return FAILED, None
     state, transform = frame_of(face, picture, looker.scheme, template(spec.frame), spec.slack, spec.size)
+    if spec.size / scale(transform) < spec.least:
+        return TOO_SMALL, None
     if state == ALREADY:
         return state, np.asarray(Image.fromarray(picture).resize((spec.size, spec.size), Image.Resampling.LANCZOS))
     return state, warp(picture, transform, spec.size, mirror=True)

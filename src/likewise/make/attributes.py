@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.engine import Engine, Progress, Result
-from likewise.errors import SpecError, some
+from likewise.errors import ImageError, SpecError, some
 from likewise.images import Album
-from likewise.make.describe_spec import OF_FACES, POSE, TONE, DescribeSpec
+from likewise.make.describe_spec import OF_FACES, POSE, TEXT, TONE, DescribeSpec
 from likewise.models.classifiers.faces import Age, Emotion, FaceResAge, FaceResGender, Gender
 from likewise.models.eyewear import WORN, worn_share
 from likewise.models.finders import finder
@@ -119,15 +119,24 @@ class Describing:
 
     def __call__(self, images: list[str]) -> Result:
         """Describe these images."""
-        pictures = [self.album([image])[0] for image in images]
-        shapes = [picture.shape for picture in pictures]
-        made: dict[str, npt.NDArray[Any]] = {}
-        for shape in sorted(set(shapes)):
-            rows = [k for k, other in enumerate(shapes) if other == shape]
-            for column, values in describer(self.spec)(np.stack([pictures[k] for k in rows])).items():
-                kind = values.dtype if values.dtype.kind == "U" else np.dtype(np.float64)
-                made.setdefault(column, np.zeros(len(images), dtype="U6" if kind.kind == "U" else kind))[rows] = values
+        made: dict[str, npt.NDArray[Any]] = {
+            column: np.zeros(len(images), "U6") if column in TEXT else np.full(len(images), np.nan)
+            for column in self.spec.columns
+        }
+        pictures = {row: picture for row, image in enumerate(images) if (picture := self._picture(image)) is not None}
+        for shape in sorted({picture.shape for picture in pictures.values()}):
+            rows = [row for row, picture in pictures.items() if picture.shape == shape]
+            for column, values in describer(self.spec)(np.stack([pictures[row] for row in rows])).items():
+                made[column][rows] = values
         return made
+
+    def _picture(self, image: str) -> npt.NDArray[np.uint8] | None:
+        """Show a picture; of one that cannot be opened nothing can be said, and the others are described."""
+        try:
+            picture: npt.NDArray[np.uint8] = self.album([image])[0]
+        except ImageError:
+            return None
+        return picture
 
 
 def describe(

@@ -3,7 +3,8 @@
 Two ways to go down the same objective:
 
 - ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its rate warmed up
-  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades.
+  over the first 5 % and let down by a cosine over the last 25 %, with noise on the latent that fades; the generator's
+  noise maps, where it has any, move along (see noise).
 - ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
   is drawn at low resolution is only nearly the image, and an optimiser finds the difference. A generator without low
   resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents, so that it is
@@ -23,6 +24,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from likewise.make.encode import Start
+from likewise.make.noise import NoiseMaps
 from likewise.make.solver import Floats, Solver
 from likewise.models.differentiable import (
     DifferentiableGenerator,
@@ -55,11 +57,13 @@ class Leg:
     """Size of the fading noise on the latent, in spreads of w."""
     memory: float = 0.999
     """Adam's second beta: how long it remembers the size of slopes. Few steps want a shorter one."""
+    noise: float = 0.0
+    """Weight of the penalty that keeps a generator's noise maps noise while they move, too; 0 leaves them alone."""
     whitened: bool = False
     """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
 
 
-SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05),)
+SINGH2021 = (Leg(steps=1000, rate=0.1, shake=0.05, noise=1e5),)
 REFINE = (
     Leg(steps=80, rate=0.1, size=128, whitened=True, memory=0.99),
     Leg(steps=20, rate=0.03, whitened=True, memory=0.99),
@@ -139,11 +143,12 @@ def descend(
 def _go(
     objective: Objective, w: Tensor, target: Tensor, leg: Leg, cloud: Cloud, noise: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    loss = objective.towards(target, leg.size or objective.generator.resolution)
+    maps = NoiseMaps(objective.generator, len(w) if leg.noise else 0, seed=noise.initial_seed())
+    loss = replace(objective, generator=maps.drawing()).towards(target, leg.size or objective.generator.resolution)
     base = w.detach()
     rows = 1 if leg.tied else w.shape[1]
     moved = torch.zeros(w.shape[0], rows, w.shape[2], device=w.device, requires_grad=True)
-    adam = torch.optim.Adam([moved], betas=(0.9, leg.memory))
+    adam = torch.optim.Adam([moved, *maps.maps], betas=(0.9, leg.memory))
     curve = []
     for step in range(leg.steps):
         share = step / leg.steps
@@ -154,8 +159,9 @@ def _go(
             now = now + size * torch.randn(now.shape, generator=noise).to(now)
         each = loss(now)
         adam.zero_grad(set_to_none=True)
-        each.sum().backward()  # type: ignore[no-untyped-call]
+        (each + leg.noise * maps.penalty()).sum().backward()  # type: ignore[no-untyped-call]
         adam.step()
+        maps.normalise()
         curve.append(each.detach().cpu())
     return (base + _in_w(moved, leg, cloud)).detach(), torch.stack(curve)
 

@@ -16,6 +16,8 @@ OF_FACES = (
     "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, "measured_sharpness",
 )  # fmt: skip
 """The columns for which faces have to be found."""
+TEXT = ("predicted_gender", "predicted_eyeglasses")
+"""The columns of words; the others hold numbers."""
 KNOWN = {"gender": ("gender-v1", "faceres"), "age": ("age-v1", "faceres"), "pose": ("mesh", "points")}
 
 

@@ -11,11 +11,11 @@ mean: lambda_sum = lambda_mean / (L * D).) How the minimum is sought is the ``me
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from likewise.engine import Result
 from likewise.errors import ImageError, SpecError, nearest, some
@@ -24,6 +24,10 @@ from likewise.make.gauss_newton import GaussNewton
 from likewise.make.solver import Floats, Solver
 from likewise.plugins import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
 
+PROJECTED, UNREADABLE, TOO_SMALL, ASTRAY = 0, 1, 2, 3
+FAILURES = {UNREADABLE: "cannot be opened", TOO_SMALL: "too small", ASTRAY: "the projection came to no end"}
+FINEST = 32  # an image of fewer pixels than a 32nd of the generator's says too little about a face
+_KEPT: dict[str, Any] = {}
 PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
 METHODS = ("auto", "gauss-newton", "encoder", "refine", "singh2021")
 
@@ -79,26 +83,50 @@ class Projection:
     album: Album
 
     def __call__(self, images: list[str]) -> Result:
-        """Return of each image whether it was shown, its latent, the distance that is left, and the mean face's."""
-        generator, _, solve = solver(self.spec)
-        shown, pictures = _shown(self.album, images, solve.size)
+        """Return of each image what became of it, its latent, the distance that is left, and the mean face's."""
+        generator, _, solve = _kept_solver(json.dumps(asdict(self.spec), sort_keys=True, default=str), self.spec)
+        state = np.full(len(images), PROJECTED, np.int8)
         w = np.zeros((len(images), generator.rows, generator.dim), np.float32)
         left, baseline = np.full(len(images), np.nan), np.full(len(images), np.nan)
-        if shown.any():
-            targets = to_signals(np.stack(pictures))
-            w[shown], left[shown] = solve(targets)
-            baseline[shown] = solve.from_mean(targets)
-        return {"shown": shown, "w": w, "distance": left, "baseline": baseline}
+        for row, image in enumerate(images):
+            state[row], picture = _shown(self.album, image, solve.size, least=generator.resolution // FINEST)
+            if picture is None:
+                continue
+            target = to_signals(picture)
+            found = _found(solve, target)
+            if found is None:
+                state[row] = ASTRAY
+                continue
+            w[row], left[row] = found
+            baseline[row] = solve.from_mean(target)[0]
+        return {"state": state, "w": w, "distance": left, "baseline": baseline}
 
 
-def _shown(album: Album, images: list[str], size: int) -> tuple[npt.NDArray[np.bool_], list[Pictures]]:
+def _shown(album: Album, image: str, size: int, *, least: int) -> tuple[int, Pictures | None]:
     """Show what can be shown: one bad file among thousands is a failure to count, not the end of the run."""
-    shown, pictures = np.zeros(len(images), bool), []
-    for row, image in enumerate(images):
-        with contextlib.suppress(ImageError):
-            pictures.append(album([image], size=size)[0])
-            shown[row] = True
-    return shown, pictures
+    try:
+        if min(album([image]).shape[1:3]) < least:
+            return TOO_SMALL, None
+        return PROJECTED, album([image], size=size)
+    except ImageError:
+        return UNREADABLE, None
+
+
+def _found(solve: Solver, target: Signals) -> tuple[Array, float] | None:
+    """Project one image; a sum that ends in no number is that image's failure. An accident is the engine's business."""
+    with contextlib.suppress(ArithmeticError, np.linalg.LinAlgError):
+        w, left = solve(target)
+        if np.isfinite(w).all() and np.isfinite(left).all():
+            return w[0], float(left[0])
+    return None
+
+
+def _kept_solver(key: str, spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
+    """Return the solver of a spec; it is made once a process, because chunks may be single images."""
+    if _KEPT.get("key") != key:
+        _KEPT.update(key=key, solver=solver(spec))
+    kept: tuple[Generator, Perceptual, Solver] = _KEPT["solver"]
+    return kept
 
 
 def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:

@@ -210,7 +210,7 @@ def _remark(row: pd.Series) -> str:
 def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
     rows = []
     for artefact, entry in made.items():
-        summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items())
+        summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items() if name != "raters")
         seed = "–" if entry["seed"] is None else str(entry["seed"])
         rows.append(
             {

@@ -96,6 +96,9 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analyse.left_out:left_out": (
         Stat("left_out", "share of images left out at the gate", None, "proportion", "lower"),
     ),
+    "likewise.make.directions:fit": (
+        Stat("skill", "how well a label is read from latents of unseen identities", None, "index", "higher"),
+    ),
     "likewise.design.beyond:energy": (
         Stat("energy_distance", "energy distance of the two groups", 0.0, "index", "lower"),
     ),
