@@ -63,14 +63,14 @@ KNOWN = {
     "projection": Benchmark(
         ("project", "--method", "encoder", "--images", "2", "--work", WORK),
         ("project", "--images", "60", "--work", WORK),
-        data=True,
+        data=("small", "full"),
         weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "dlib-resnet"),
         modules=("torch", "dlib"),
     ),
     "semantics": Benchmark(
         ("--images", "100", "--work", WORK),
         ("--images", "1000", "--work", WORK),
-        data=True,
+        data=("small", "full"),
         weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet"),
         modules=("torch",),
     ),
