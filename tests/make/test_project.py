@@ -56,6 +56,7 @@ def test_a_stopped_run_goes_on_with_the_images_that_are_left(tmp_path):
     again = list(engine.map(work, ["a", "b"], folder=tmp_path / "work"))
     np.testing.assert_array_equal(again[0]["w"], first["w"])
     assert (again[1]["state"] == PROJECTED).all()
+    assert np.isfinite(again[1]["distance"]).all()
     np.testing.assert_array_equal(again[1]["w"], work(["b"])["w"])  # and the same image gives the same latent
 
 

@@ -7,9 +7,9 @@ Two ways to go down the same objective:
   noise maps, where it has any, move along (see noise).
 - ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
   is drawn at low resolution is only nearly the image, and an optimiser finds the difference. A generator without low
-  resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents: with the same
-  step in every direction faces leave W and become caricatures that a recogniser still likes. Where there is an encoder
-  (``ENCODED``) its guess is the start and a quarter of the steps is enough; a recogniser keeps the person.
+  resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents, so that it is
+  small where W is narrow. Where there is an encoder (``ENCODED``) its guess is the start, and there are fewer steps; a
+  recogniser is to keep the person. How far that holds is in docs/projection.md.
 """
 
 from __future__ import annotations
