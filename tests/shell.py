@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from likewise.cli.main import main
 
+PROJECT = """\
+[project]                        # find: where each face lies in the generator's latent space
+generator = "world"
+"""
+"""The section of the toy's plan that given vectors take the place of."""
+
 
 def run(capsys, *arguments: object) -> tuple[int, str, str]:
     """Return exit code, stdout and stderr."""

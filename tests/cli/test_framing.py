@@ -15,6 +15,7 @@ from likewise.models.found import Found
 from likewise.store import Folder
 
 ALIGN = '\n[align]\nframe = "ffhq"\nsize = 64\nfinder = "everywhere"\n'
+from shell import PROJECT
 
 
 class Everywhere:
@@ -77,7 +78,7 @@ def test_given_vectors_of_a_family_under_audit_are_pointed_out(audit):
     values = np.random.default_rng(0).normal(size=(len(faces), 4))
     lw.Vectors(faces.images, values, source="recogniser mine, family world").write(audit / "own.npz")
     plan = audit / "audit.toml"
-    plan.write_text('vectors = "own.npz"\n' + plan.read_text())
+    plan.write_text('vectors = "own.npz"\n' + plan.read_text().replace(PROJECT, ""))
     (outcome,) = run(str(audit), voice=Quiet(), only="project")
     assert "same family (world)" in outcome.notes[0]
     assert Folder(audit).sidecar("latents").notes == outcome.notes

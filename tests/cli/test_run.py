@@ -17,7 +17,7 @@ import pytest
 import likewise as lw
 from likewise.cli.main import main
 from likewise.store import Folder, digest_of
-from shell import run
+from shell import PROJECT, run
 
 STAGES = [
     "read",
@@ -30,6 +30,7 @@ STAGES = [
     "rate",
     "ask",
     "analyse",
+    "export",
     "report",
 ]
 
@@ -77,11 +78,11 @@ def test_only_what_depends_on_a_change_is_made_again(done, capsys):
     change(done, "distance = 4.5", "distance = 5.5")
     _, out, _ = run(capsys, "run", done, "--json")
     made = [stage for stage, status in statuses(out).items() if status == "made"]
-    assert made == ["match", "balance", "analyse", "report"]
+    assert made == ["match", "balance", "analyse", "export", "report"]
     change(done, "seed = 3", "seed = 4")
     _, out, _ = run(capsys, "run", done, "--json")
     made = [stage for stage, status in statuses(out).items() if status == "made"]
-    assert made == ["trials", "counterfactual", "certify", "rate", "ask", "analyse", "report"]
+    assert made == ["trials", "counterfactual", "certify", "rate", "ask", "analyse", "export", "report"]
 
 
 def test_a_touched_image_is_read_again_but_nothing_else_is(done, capsys):
@@ -178,7 +179,7 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_where_it_was(finished, audit
 
 
 def test_what_a_killed_run_left_half_written_never_gets_into_an_artefact(finished, audit, capsys):
-    for stage in ("read", "counterfactual"):
+    for stage in ("read", "trials", "counterfactual"):
         assert run(capsys, stage, audit, "--quiet")[0] == 0
     (pictures,) = (audit / ".work").glob("*-pictures")
     (pictures / ".w0000-2@+0.png.7.tmp").write_bytes(b"half a picture")
@@ -254,14 +255,16 @@ def test_an_image_that_does_not_decode(audit, capsys):
 def test_vectors_of_other_images(audit, capsys):
     lw.Vectors(["somebody"], [[1.0, 2.0]], source="elsewhere").write(audit / "own.npz")
     change(audit, "seed = 3", 'seed = 3\nvectors = "own.npz"')
+    change(audit, PROJECT, "")
     code, _, err = run(capsys, "run", audit)
     assert code == 2
-    assert "vectors belong to images of Faces; got some for 'somebody'" in err
+    assert "vectors are of images of the table; got none of them" in err
 
 
 def test_own_vectors_take_the_place_of_projecting(audit, finished, capsys):
     lw.Vectors.read(finished / "latents").write(audit / "own.npz")
     change(audit, "seed = 3", 'seed = 3\nvectors = "own.npz"')
+    change(audit, PROJECT, "")
     assert run(capsys, "run", audit, "--quiet")[0] == 0
     assert digest_of(audit / "pairs.parquet") == digest_of(finished / "pairs.parquet")
 

@@ -11,6 +11,7 @@ from likewise.cli.making import BALANCE, ESTIMATES, PAIRS, Job
 from likewise.report.legs import panels
 from likewise.report.rates import error_findings
 from likewise.report.words import balance_verdict, gap_findings, slope_finding
+from likewise.store import Sidecar
 from likewise.tables import Estimates, Pairs
 from likewise.tables.files import write_frame, write_text
 from likewise.tables.table import Table
@@ -51,8 +52,13 @@ def _report(job: Job, pairs: Pairs, balance: Estimates, estimates: Estimates) ->
         },
         "estimates": _plain(estimates),
         "balance": _plain(balance),
-        "made": {name: asdict(sidecar) for name, sidecar in sidecars.items() if sidecar},
+        "made": {name: _how(sidecar) for name, sidecar in sidecars.items() if sidecar},
     }
+
+
+def _how(sidecar: Sidecar) -> dict[str, Any]:
+    """Say how an artefact was made, without what differs from folder to folder (times of files are in the key)."""
+    return {name: value for name, value in asdict(sidecar).items() if name not in ("key", "inputs")}
 
 
 def _plain(table: Table) -> list[dict[str, Any]]:
