@@ -10,9 +10,9 @@ from likewise.cli.run import run
 from likewise.errors import PlanError
 from likewise.make import fidelity
 from likewise.store import Folder
+from shell import PROJECT
 
 SECTION = '\n[fidelity]\nrecogniser = "world"\nclassifier = "world"\n'
-from shell import PROJECT
 
 
 def extended(audit, text=SECTION):

@@ -13,9 +13,9 @@ from likewise.cli.run import run
 from likewise.models import finders
 from likewise.models.found import Found
 from likewise.store import Folder
+from shell import PROJECT
 
 ALIGN = '\n[align]\nframe = "ffhq"\nsize = 64\nfinder = "everywhere"\n'
-from shell import PROJECT
 
 
 class Everywhere:
