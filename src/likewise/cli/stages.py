@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from likewise.cli import analysing, designing, framing, making, sweeping
+from likewise.cli import analysing, designing, framing, making, rating, sweeping
 from likewise.cli.asking import recognises
 from likewise.cli.describing import describing
 from likewise.cli.exporting import EXPORT, exporting
@@ -234,7 +234,7 @@ RATE = Stage(
     artefact=RATINGS,
     needs=(FACES, TRIALS),
     options=_raters,
-    make=making.rating,
+    make=rating.rating,
     outside=lambda folder, plan: (
         _weights(*(rater.options for rater in plan.rater))
         | _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater))
@@ -246,7 +246,7 @@ ASK = Stage(
     artefact=ANSWERS,
     needs=(FACES, TRIALS),
     options=lambda plan: asdict(plan.ask) if plan.ask else {},
-    make=making.asking,
+    make=rating.asking,
     outside=lambda folder, plan: _files(folder, str(plan.ask.options.get("path", "")) if plan.ask else ""),
     seeded=True,
 )
