@@ -67,6 +67,13 @@ KNOWN = {
         weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "dlib-resnet"),
         modules=("torch", "dlib"),
     ),
+    "real_audit": Benchmark(
+        ("--people", "40", "--work", WORK),
+        ("--work", WORK),
+        data=("small", "full"),
+        weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface", "dlib-resnet", "facenet"),
+        modules=("torch", "dlib", "onnxruntime"),
+    ),
     "semantics": Benchmark(
         ("--images", "100", "--work", WORK),
         ("--images", "1000", "--work", WORK),

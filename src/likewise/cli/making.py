@@ -174,7 +174,8 @@ def _project_images(job: Job) -> None:
     generator = job.used(create("generator", spec.generator, spec.options))
     job.used(create("perceptual", spec.perceptual))
     work, made = Projection(spec, album), solver(spec)[2]
-    one = 1 if hasattr(generator, "draw") else 0  # a descent takes long: a killed run loses one image a worker
+    descends = hasattr(generator, "draw") and spec.method != "encoder"
+    one = 1 if descends else 0  # a descent takes long: a killed run loses one image a worker
     done = [
         (result["state"], result["distance"], result["baseline"])
         for result in job.chunks("project", work, faces.images, chunk=one)
