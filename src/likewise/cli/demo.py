@@ -67,7 +67,7 @@ method = "encoder"               # quick; "refine" is closer, at a minute a pict
 distance = "mean_row"
 remove_contrast = true           # the attribute itself is no part of looking alike
 exact = ["drawn_eyeglasses", "drawn_smile"]
-caliper = {{ drawn_age = 0.5 }}
+caliper = {{ drawn_age = 0.4, drawn_light = 0.4 }}
 
 [[variant]]                      # designs that might have been chosen instead
 name = "propensity"
