@@ -126,5 +126,5 @@ def test_rows_of_a_study():
     assert gap["high"] < 0 and gap["estimate"] <= plain["estimate"]
     assert only(found, stat="lean_sd", group="images")["estimate"] > 0
     never = lw.Ratings(ratings.frame.assign(value=0.0))
-    with pytest.raises(TableError, match="always or never"):
+    with pytest.raises(TableError, match="judged real at times; got never"):
         mixed_quality(never, faces, tone, made_by="made_by", generated="generator")

@@ -88,7 +88,8 @@ def test_a_threshold_that_is_given_is_used_as_it_is():
     missed = (sheet[sheet["same"].astype(bool) & men]["value"] >= 0.5).mean()
     assert only(found, stat="fnmr", group="male")["estimate"] == pytest.approx(missed)
     limit = only(found, stat="threshold")
-    assert (limit["low"], limit["high"]) == (0.5, 0.5)
+    assert (limit["estimate"], limit["method"]) == (0.5, "given")
+    assert np.isnan([limit["low"], limit["high"]]).all()  # it is known, so it has no interval
     with pytest.raises(SpecError, match="'nobody'"):
         verification(ratings, trials, faces, CONTRAST, rates=[], thresholds={"nobody": 0.5})
 

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 
 import likewise as lw
-from likewise.errors import TableError
 from likewise.plugins import create
+from shell import run
 
 
 def test_answers_come_from_a_file(world, tmp_path):
@@ -18,9 +17,11 @@ def test_answers_come_from_a_file(world, tmp_path):
     assert crowd.answers(asked, world.look, 0) == given
 
 
-def test_answers_about_something_else_are_refused(world, tmp_path):
-    lw.Ratings(pd.DataFrame({"unit": ["x"], "rater": "anna", "question": "same", "value": 1})).write(tmp_path / "a.csv")
-    with pytest.raises(TableError, match="every rated unit is known; got 'x'"):
-        create("crowd", "file", {"path": str(tmp_path / "a.csv")}).answers(
-            lw.trials(world.faces, seed=0), world.look, 0
-        )
+def test_answers_about_something_else_are_refused(audit, capsys):
+    lw.Ratings(pd.DataFrame({"unit": ["x"], "rater": "anna", "question": "same", "value": 1})).write(audit / "a.csv")
+    plan = audit / "audit.toml"
+    plan.write_text(plan.read_text().replace('crowd = "world"', 'crowd = "file"\noptions = { path = "a.csv" }'))
+    for stage in ("read", "trials"):
+        assert run(capsys, stage, audit)[0] == 0
+    code, _, err = run(capsys, "ask", audit)
+    assert (code, "every rated unit is known; got 'x'" in err) == (2, True)

@@ -21,10 +21,10 @@ from likewise.cli.plan import read_plan
 from likewise.cli.progress import Quiet, Voice
 from likewise.cli.show_image import directions_for
 from likewise.cli.tuning import tune
-from likewise.errors import ImageError, LikewiseError, SpecError, nearest
+from likewise.errors import ImageError, SpecError, nearest
 from likewise.images import save
 from likewise.make.counterfactual import chosen
-from likewise.make.directions import fit
+from likewise.make.directions import skills
 from likewise.make.fidelity import DISTANCE, FidelitySpec, Judgement, judged
 from likewise.make.project import PROJECTED, Projection, ProjectSpec, solver
 from likewise.make.sweep_spec import SweepSpec
@@ -110,7 +110,7 @@ def _one(job: Job, faces: Faces, lambda_: float, recogniser: str, labels: list[s
     told = _told(job, kept, vectors, place, recogniser, name, voice)
     level = job.plan.analyse.level
     return Estimates.together(
-        [overall_means(told, kept, sample=name, level=level), _skills(kept, vectors, labels, name)]
+        [overall_means(told, kept, sample=name, level=level), skills(kept, vectors, labels, name)]
     )
 
 
@@ -146,19 +146,3 @@ def _told(job: Job, faces: Faces, vectors: Vectors, place: Path, recogniser: str
     )
     told = judged(vectors.images, [work(vectors.images)]).frame
     return Ratings(pd.concat([rows.frame, told[told["question"] == DISTANCE]], ignore_index=True))
-
-
-def _skills(faces: Faces, vectors: Vectors, labels: list[str], name: str) -> Estimates:
-    """Say how well each label is read from mean rows of unseen identities; what cannot be fitted is left out."""
-    rows = []
-    for label in labels:
-        try:
-            (skill,) = fit(faces, vectors, [label], labels="the table").skills
-        except LikewiseError:
-            continue
-        rows.append(
-            {"quantity": f"{label} ({skill.measure})", "stat": "skill", "sample": name, "group": "all",
-             "estimate": skill.value, "low": np.nan, "high": np.nan, "level": 0.95, "n": skill.images,
-             "clusters": skill.identities, "method": "five folds by identity"}
-        )  # fmt: skip
-    return Estimates.of(rows)

@@ -28,8 +28,8 @@ from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
-from likewise.errors import SpecError, TableError, VectorError, nearest, some
-from likewise.tables import Faces, Vectors
+from likewise.errors import LikewiseError, SpecError, TableError, VectorError, nearest, some
+from likewise.tables import Estimates, Faces, Vectors
 from likewise.tables.files import replacing
 
 Floats = npt.NDArray[np.float64]
@@ -252,3 +252,19 @@ def summary(directions: Directions) -> pd.DataFrame:
         closest = directions.names[int(others.argmax())] if len(others) > 1 else ""
         rows.append({"attribute": name, **vars(skill), "goes along with": closest, "correlation": others.max()})
     return pd.DataFrame(rows)
+
+
+def skills(faces: Faces, vectors: Vectors, labels: list[str], name: str) -> Estimates:
+    """Say how well each label is read from mean rows of unseen identities; what cannot be fitted is left out."""
+    rows = []
+    for label in labels:
+        try:
+            (skill,) = fit(faces, vectors, [label], labels="the table").skills
+        except LikewiseError:
+            continue
+        rows.append(
+            {"quantity": f"{label} ({skill.measure})", "stat": "skill", "sample": name, "group": "all",
+             "estimate": skill.value, "low": np.nan, "high": np.nan, "level": 0.95, "n": skill.images,
+             "clusters": skill.identities, "method": "five folds by identity"}
+        )  # fmt: skip
+    return Estimates.of(rows)

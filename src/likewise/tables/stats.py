@@ -96,7 +96,7 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analyse.left_out:left_out": (
         Stat("left_out", "share of images left out at the gate", None, "proportion", "lower"),
     ),
-    "likewise.make.directions:fit": (
+    "likewise.make.directions:skills": (
         Stat("skill", "how well a label is read from latents of unseen identities", None, "index", "higher"),
     ),
     "likewise.design.beyond:energy": (
