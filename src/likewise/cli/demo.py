@@ -38,7 +38,7 @@ WEIGHTS = (
 DIALS = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
          "smile": "predicted_smile"}  # fmt: skip
 """The shipped directions that the portraits' dials are."""
-_CHUNK = 12
+_CHUNK = 24
 
 _PLAN = """\
 # Portraits of {identities} people who exist nowhere, {images_each} pictures each, drawn by {generator}.
@@ -105,7 +105,7 @@ attribute = "predicted_gender"
 options = {{ latents = "latents", size = 256, detail = "drawn" }}
 mask = "none"                    # "skin" for photographs: everything else stays as it is, to the bit
 levels = [-2, -1, 0, 1, 2]
-most = 24
+most = 20
 
 [certificate]                    # a network that had no part in it looks whether the attribute moved
 target = "faceres-gender: female"

@@ -11,7 +11,7 @@ from likewise.cli.weights import fetched
 from likewise.errors import SpecError, WeightsError
 from likewise.weights.cache import entry
 
-PEOPLE, TOY_PEOPLE = 120, 400
+PEOPLE, TOY_PEOPLE = 100, 400
 
 
 def start_demo(

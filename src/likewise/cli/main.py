@@ -216,7 +216,7 @@ def check(folder: str, decode: bool, measure: bool, as_json: bool) -> None:
 @click.option(
     "--toy", is_flag=True, help="A small world of drawings: no networks, no downloads, a quarter of a minute."
 )
-@click.option("--identities", type=int, help="How many people there are; 120, in the toy 400.")
+@click.option("--identities", type=int, help="How many people there are; 100, in the toy 400.")
 @click.option(
     "--confounding", default=1.0, show_default=True, help="How strongly the covariates go with the attribute."
 )
