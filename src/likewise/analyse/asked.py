@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from likewise.errors import InputError, some
@@ -42,7 +43,11 @@ class Asked:
             yield str(name), part
 
     def covariates(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return the mean of each covariate over a unit's two images, by unit."""
+        """Return by unit the mean of each covariate over its two images, and how far apart the two are in it.
+
+        Both matter to a comparison: eyeglasses on one picture and not on the other make it harder than on both. Who
+        wears them at times has such trials more often, so leaving the difference out would leave confounding in.
+        """
         wide = pd.DataFrame({name: self.faces.attribute(name) for name in names}, index=pd.Index(self.faces.images))
         words = [name for name in wide.columns if not pd.api.types.is_numeric_dtype(wide[name].dtype)]
         if words:
@@ -52,8 +57,10 @@ class Asked:
             got, fix = f"some in {some(plain.columns[plain.isna().any()])}", "Leave the column out."
             raise InputError("covariates that are adjusted for have no empty cells", got=got, fix=fix)
         units = self._units()
-        means = (plain.loc[units["a"]].to_numpy() + plain.loc[units["b"]].to_numpy()) / 2
-        return pd.DataFrame(means, index=units.index, columns=plain.columns)
+        a, b = (plain.loc[units[end]].to_numpy() for end in ("a", "b"))
+        apart = pd.DataFrame(np.abs(a - b), index=units.index, columns=[f"{name}, apart" for name in plain.columns])
+        means = pd.DataFrame((a + b) / 2, index=units.index, columns=plain.columns)
+        return pd.concat([means, apart.loc[:, (apart != 0).any()]], axis=1)
 
     def _units(self) -> pd.DataFrame:
         """Return the two images of each unit: of a trial, or of an image, which is both."""

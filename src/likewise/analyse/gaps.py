@@ -51,7 +51,8 @@ def gaps(
 
     Look-alikes are never quite alike, so beside the matched gap stands the *adjusted* one: the matched gap less what
     the remaining differences in ``covariates`` account for, by a regression on all trials (the bias correction of
-    matching estimators). Covariates of a trial are the mean over its two images.
+    matching estimators). Covariates of a trial are the means over its two
+    images, and how far apart the two are.
     """
     rows: list[dict[str, object]] = []
     for sheet in sheets(Asked(ratings, trials, faces, contrast, panel), pairs, covariates):
