@@ -112,7 +112,7 @@ def _gap_row(part: pd.DataFrame, contrast: Contrast) -> dict[str, Any]:
     crude, alike = (_first(part, "gap", sample, contrast.label) for sample in ("all", "matched"))
     said = f"a difference of {_points(crude)}"
     if alike is not None:
-        said += f", between look-alikes {_points(alike)}"
+        said += f", between look-alikes (not adjusted) {_points(alike)}"
     label = contrast.label.replace(" - ", "\u00a0−\u00a0")
     return {
         "what": label, "all": _points(crude), "matched": _points(alike), "fmr": "", "kind": "gap", "said": said,
