@@ -154,8 +154,8 @@ class Sheet:
 
     def gone(self, level: float) -> list[dict[str, object]]:
         """Compare the matched (or adjusted) gap with the crude one, each on its own rows, in one go."""
-        crude, matched = self._sums(np.ones(len(self.y))), self._sums(self.matched)
-        columns, alike = self._adjusted(matched) if self.x.shape[1] else (matched, difference)
+        crude = self._sums(np.ones(len(self.y)))
+        columns, alike = self.alike()
 
         def both(total: Floats) -> Floats:
             return np.stack([alike(total[..., 4:]), difference(total[..., :4])], axis=-1)
@@ -172,6 +172,11 @@ class Sheet:
         found, n = Interval(share, low, high, clusters), int((self.matched > 0).sum())
         write = partial(row, self.quantity, "share_gone", "matched", self.contrast.label, found, level=level, n=n)
         return [write(method=remarked(method, remark))]
+
+    def alike(self) -> tuple[Floats, Statistic]:
+        """Return the columns and the statistic of the gap between look-alikes: adjusted, where there are covariates."""
+        sums = self._sums(self.matched)
+        return self._adjusted(sums) if self.x.shape[1] else (sums, difference)
 
     def _sums(self, weight: Floats) -> Floats:
         """Return the columns whose sums make both means: weights and weighted answers by side."""

@@ -16,8 +16,8 @@ import pandas as pd
 from scipy import stats
 
 from likewise.analyse.asked import Asked
-from likewise.analyse.gaps import Sheet, difference, sheets
-from likewise.analyse.resample import Codes, Interval, Statistic, covariance, jackknife
+from likewise.analyse.gaps import Sheet, sheets
+from likewise.analyse.resample import Codes, Statistic, covariance, jackknife
 from likewise.analyse.rows import bare, row
 from likewise.errors import TableError
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
@@ -38,7 +38,8 @@ def turned_gaps(
     for quantity, changes in _changes(ratings, trials, turned):
         codes = pd.factorize(changes["identity"])[0].astype(np.int64)
         found = jackknife(_columns(changes), _ratio, [codes], level=level)
-        rows.append(_gap_row(quantity, found, contrast, level, len(changes)))
+        method = "jackknife by identity"
+        rows.append(row(quantity, "gap", MADE, contrast.label, found, level=level, n=len(changes), method=method))
     return Estimates.of(rows)
 
 
@@ -116,10 +117,6 @@ def _ratio(total: Floats) -> Floats:
     return mean
 
 
-def _gap_row(quantity: str, found: Interval, contrast: Contrast, level: float, n: int) -> dict[str, object]:
-    return row(quantity, "gap", MADE, contrast.label, found, level=level, n=n, method="jackknife by identity")
-
-
 def _compared(sheet: Sheet, changes: pd.DataFrame, level: float) -> list[dict[str, object]]:
     """Return the rows of matched gap less counterfactual change: the difference, and p of its being zero."""
     joined, statistic, codes = _joined(sheet, changes)
@@ -136,8 +133,7 @@ def _compared(sheet: Sheet, changes: pd.DataFrame, level: float) -> list[dict[st
 
 def _joined(sheet: Sheet, changes: pd.DataFrame) -> tuple[Floats, Statistic, Codes]:
     """Put the rows of both legs under one another, each with columns of its own, in clusters that both share."""
-    sums = sheet._sums(sheet.matched)
-    columns, alike = sheet._adjusted(sums) if sheet.x.shape[1] else (sums, difference)
+    columns, alike = sheet.alike()
     made = _columns(changes)
     joined = np.zeros((len(columns) + len(made), columns.shape[1] + 2))
     joined[: len(columns), :-2], joined[len(columns) :, -2:] = columns, made
