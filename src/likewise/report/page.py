@@ -67,14 +67,7 @@ def write_report(
         love=_drawn(partial(love_plot, balance), balance_verdict(balance)),
         legs=_legs(estimates, contrast),
         gaps=_gaps(estimates),
-        curves=[
-            {
-                "name": named(name),
-                "words": curve_words(rows),
-                "figure": _drawn(partial(curve_plot, rows), curve_words(rows)),
-            }
-            for name, rows in curves(estimates)
-        ],
+        curves=[_curve(name, rows) for name, rows in curves(estimates)],
         errors=_errors(estimates, contrast),
         rates=_rates(estimates),
         slopes=_slope_table(estimates),
@@ -144,6 +137,11 @@ def _legs(estimates: Estimates, contrast: Contrast) -> dict[str, Any]:
     told = "; ".join(f"{panel.quantity}, {leg.name}: {leg.text}" for panel in shown for leg in panel.legs)
     figure = _drawn(partial(legs_plot, shown, contrast), told) if shown else None
     return {"figure": figure, "conclusions": [panel.conclusion for panel in shown]}
+
+
+def _curve(quantity: str, rows: pd.DataFrame) -> dict[str, Any]:
+    told = curve_words(rows)
+    return {"name": named(quantity), "words": told, "figure": _drawn(partial(curve_plot, rows), told)}
 
 
 def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
