@@ -13,7 +13,7 @@ from likewise.cli.demo import DIALS, WEIGHTS, Demo, _mean, dials_of
 from likewise.cli.plan import plan_from
 from likewise.cli.progress import Quiet
 from likewise.engine import Engine
-from likewise.errors import TableError
+from likewise.errors import StoreError, TableError
 from likewise.make.directions import shipped
 from likewise.weights import CATALOGUE
 from likewise.world.portraits import Portraits
@@ -55,6 +55,14 @@ def test_the_effect_on_twins_is_a_mean_with_an_interval():
     assert row["low"] < row["estimate"] < row["high"]
     with pytest.raises(TableError, match="finds people"):
         _mean("dlib: distance", change[:1])
+
+
+def test_pictures_of_other_people_are_not_taken_for_these(tmp_path):
+    Demo(tmp_path, Portraits(seed=1), Quiet(), Engine())._claim()
+    (tmp_path / "images").mkdir()
+    Demo(tmp_path, Portraits(seed=1), Quiet(), Engine())._claim()  # the same: goes on
+    with pytest.raises(StoreError, match="other pictures"):
+        Demo(tmp_path, Portraits(seed=2), Quiet(), Engine())._claim()
 
 
 def test_terms_without_downloads_are_refused(tmp_path, capsys):

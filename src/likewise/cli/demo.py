@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
+from likewise.analyse.resample import jackknife
+from likewise.analyse.rows import row
 from likewise.cli.plan import FORMAT
 from likewise.cli.progress import Voice
 from likewise.cli.tuning import tune
 from likewise.engine import Engine
-from likewise.errors import TableError
+from likewise.errors import StoreError, TableError
 from likewise.images import Album
 from likewise.make.directions import Directions, shipped
 from likewise.make.rate import Embedding
@@ -38,7 +39,8 @@ WEIGHTS = (
 DIALS = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
          "smile": "predicted_smile"}  # fmt: skip
 """The shipped directions that the portraits' dials are."""
-_CHUNK = 24
+_CHUNK, LEVEL = 24, 0.95
+_DRAWN = "portraits.txt"  # which portraits the pictures are of: those of other people are not taken for them
 
 _PLAN = """\
 # Portraits of {identities} people who exist nowhere, {images_each} pictures each, drawn by {generator}.
@@ -166,6 +168,7 @@ class Demo:
         if (self.folder / PLAN).is_file() and (self.folder / PLAN).read_text(encoding="utf-8") == plan:
             self.voice.say(f"the portraits in {self.folder}/ are there already")
             return
+        self._claim()
         generator = create("generator", GENERATOR)
         dials = dials_of(shipped(GENERATOR), generator)
         tune(self.engine)
@@ -184,6 +187,14 @@ class Demo:
         Estimates.together(known).write(self.folder / "truth.parquet")
         write_text(self.folder / PLAN, plan)
         self.voice.say(f"drew {self.portraits.identities} people and their twins into {self.folder}/")
+
+    def _claim(self) -> None:
+        """Say in the folder whose pictures are drawn there; a folder with others is left alone."""
+        told, path = f"{self.portraits}\n", self.folder / _DRAWN
+        if (self.folder / "images").exists() and not (path.is_file() and path.read_text(encoding="utf-8") == told):
+            fix = "Choose another folder, or remove this one."
+            raise StoreError(f"{self.folder} is empty or holds these portraits", got="other pictures", fix=fix)
+        write_text(path, told)
 
     def _plan(self) -> str:
         covariates = ", ".join(f'"{covariate.column}"' for covariate in COVARIATES)
@@ -216,15 +227,12 @@ class Demo:
 def _mean(quantity: str, change: np.ndarray) -> Estimates:
     if len(change) < 2:
         raise TableError("a recogniser finds people and their twins", got=f"{len(change)} of them")
-    error = float(change.std(ddof=1) / len(change) ** 0.5)
-    half = float(stats.t.ppf(0.975, len(change) - 1)) * error
-    middle = float(change.mean())
-    row = {
-        "quantity": quantity, "stat": "gap", "sample": "truth: alike", "group": CONTRAST.label, "estimate": middle,
-        "low": middle - half, "high": middle + half, "level": 0.95, "n": len(change), "clusters": len(change),
-        "method": "the same people drawn on both sides",
-    }  # fmt: skip
-    return Estimates.of([row])
+    columns = np.column_stack([np.ones(len(change)), change])
+    found = jackknife(columns, lambda total: total[..., 1] / total[..., 0], [np.arange(len(change))], level=LEVEL)
+    told = "the same people drawn on both sides"
+    return Estimates.of(
+        [row(quantity, "gap", "truth: alike", CONTRAST.label, found, level=LEVEL, n=len(change), method=told)]
+    )
 
 
 def make_demo(folder: Path, *, identities: int, confounding: float, seed: int, voice: Voice) -> None:
