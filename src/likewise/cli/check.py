@@ -14,7 +14,7 @@ from PIL import Image, UnidentifiedImageError
 from likewise.cli.asking import bills, services_of
 from likewise.cli.check_time import durations
 from likewise.cli.plan import Plan, read_plan
-from likewise.cli.stages import stages
+from likewise.cli.planned import stages
 from likewise.cli.sweeping import settled
 from likewise.errors import ImageError, LikewiseError
 from likewise.images import FORMATS, decode, find

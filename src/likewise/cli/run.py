@@ -13,8 +13,9 @@ from typing import Any
 from likewise.cli.asking import bills, services_of
 from likewise.cli.making import RATINGS, Job
 from likewise.cli.plan import Plan, plan_from, read_plan
+from likewise.cli.planned import stages
 from likewise.cli.progress import Voice
-from likewise.cli.stages import Stage, stages
+from likewise.cli.stages import Stage
 from likewise.errors import LikewiseWarning, PlanError, StageError
 from likewise.services.purse import Purse
 from likewise.store import PLAN, Folder, Sidecar, digest_of, key_of, versions

@@ -11,8 +11,8 @@ from likewise.cli.directions import FITTED
 from likewise.cli.framing import framed
 from likewise.cli.making import LATENTS, Job
 from likewise.cli.plan import read_plan
+from likewise.cli.planned import stages
 from likewise.cli.progress import Quiet
-from likewise.cli.stages import stages
 from likewise.errors import ImageError, LikewiseError, SpecError, StageError, nearest, some
 from likewise.images import save
 from likewise.make.counterfactual import file_of

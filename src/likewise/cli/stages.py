@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from likewise.cli import analysing, designing, framing, making, rating, sweeping
@@ -89,8 +89,17 @@ def _weights(*given: dict[str, Any]) -> dict[str, str]:
     return {f"weights {name}": content_of(name) for name in named}
 
 
-def _editing(plan: Plan) -> dict[str, Any]:
+def editing(plan: Plan) -> dict[str, Any]:
+    """Return the options of the plan's editor."""
     return plan.counterfactual.options if plan.counterfactual else {}
+
+
+def _score_files(plan: Plan) -> list[str]:
+    return [entry.scores for entry in plan.answered if entry.scores]
+
+
+def _page(plan: Plan) -> dict[str, Any]:
+    return {**asdict(plan.report), "contrast": asdict(plan.contrast)}
 
 
 def _vary(plan: Plan) -> dict[str, Any]:
@@ -217,7 +226,7 @@ COUNTERFACTUAL = Stage(
         | {"contrast": asdict(plan.contrast), "align": asdict(plan.align) if plan.align else {}}
     ),
     make=sweeping.sweeping,
-    outside=lambda folder, plan: _weights(_editing(plan)) | _files(folder, str(_editing(plan).get("directions", ""))),
+    outside=lambda folder, plan: _weights(editing(plan)) | _files(folder, str(editing(plan).get("directions", ""))),
     seeded=True,
     version=2,
 )
@@ -264,8 +273,8 @@ ANALYSE = Stage(
 REPORT_STAGE = Stage(
     name="report",
     artefact=REPORT,
-    needs=(PAIRS, BALANCE, ESTIMATES),
-    options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
+    needs=(FACES, PAIRS, BALANCE, TRIALS, ESTIMATES),
+    options=_page,
     make=reporting,
     counted=False,
 )
@@ -273,7 +282,7 @@ EXPORT_STAGE = Stage(
     name="export",
     artefact=EXPORT,
     needs=(PAIRS, BALANCE, ESTIMATES),
-    options=lambda plan: {**asdict(plan.report), "contrast": asdict(plan.contrast)},
+    options=_page,
     make=exporting,
     counted=False,
 )
@@ -296,56 +305,3 @@ ALL = (
     EXPORT_STAGE,
     REPORT_STAGE,
 )
-
-
-def stages(plan: Plan) -> list[Stage]:
-    """Return the stages that this plan names, in order, each needing only what the plan makes."""
-    looks = bool(declared(plan.within, plan.difficulty) or (plan.difficulty and plan.difficulty.perceptual))
-    absent = {
-        DESCRIBED: plan.describe is None,
-        ALIGNED: plan.align is None,
-        FIDELITY: plan.fidelity is None,
-        EMBEDDINGS: not looks,
-        VARIANTS: not plan.variant,
-        SWEEP: plan.counterfactual is None,
-        CERTIFICATES: plan.certificate is None,
-        LATENTS: not spaced(plan),
-        RATINGS: not (plan.rater or plan.answered),
-        ANSWERS: plan.ask is None,
-    }
-    recognisers = any(rater.slot == "recogniser" for rater in plan.rater)
-    planned = [stage for stage in ALL if not absent.get(stage.artefact, False)]
-    in_frame = [] if absent[ALIGNED] else [ALIGNED]
-    extra = {
-        PROJECT.name: in_frame,
-        FIDELITY_STAGE.name: in_frame,
-        COUNTERFACTUAL.name: [
-            *([TRIALS] if recognisers else []),
-            *in_frame,
-            *([LATENTS] if _editing(plan).get("latents") == LATENTS else []),
-        ],
-        CERTIFY.name: in_frame,
-        MATCH.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
-        VARY.name: [*([EMBEDDINGS] if looks else []), *([FIDELITY] if plan.fidelity else [])],
-        RATE.name: [] if absent[SWEEP] else [SWEEP],
-        ANALYSE.name: [name for name in (VARIANTS, SWEEP, CERTIFICATES, RATINGS, ANSWERS) if not absent[name]],
-        REPORT_STAGE.name: [name for name in (FIDELITY, SWEEP) if not absent[name]],
-    }
-    return [replace(stage, needs=(*_needs(stage, plan), *extra.get(stage.name, []))) for stage in planned]
-
-
-def spaced(plan: Plan) -> bool:
-    """Say whether the plan has images lie somewhere; given distances or scores alone need no space."""
-    return bool(plan.faces.images or plan.vectors or plan.encode)
-
-
-def _score_files(plan: Plan) -> list[str]:
-    return [entry.scores for entry in plan.answered if entry.scores]
-
-
-def _needs(stage: Stage, plan: Plan) -> tuple[str, ...]:
-    """Say what a stage needs: the described faces, where the plan has them described."""
-    needs = tuple(need for need in stage.needs if need != LATENTS or spaced(plan))
-    if plan.describe is None or stage is DESCRIBE:
-        return needs
-    return tuple(DESCRIBED if need == FACES else need for need in needs)

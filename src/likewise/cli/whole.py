@@ -44,7 +44,7 @@ def _looking(plan: Any) -> dict[str, bool]:
         "[difficulty]": bool(hard and (hard.recogniser or hard.perceptual)),
         "[[rater]]": bool(plan.rater),
         "[counterfactual]": plan.counterfactual is not None,
-        "[ask] of simulated people": bool(plan.ask and plan.ask.crowd == "world"),
+        "[ask] of simulated people": bool(plan.ask and plan.ask.crowd != "file"),
     }
 
 
