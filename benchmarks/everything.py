@@ -67,6 +67,9 @@ KNOWN = {
         weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "dlib-resnet"),
         modules=("torch", "dlib"),
     ),
+    "projected": Benchmark(
+        by_hand="python -m benchmarks.projected --work DIR: needs what benchmarks.projection has projected"
+    ),
     "real_audit": Benchmark(
         ("--people", "40", "--work", WORK),
         ("--work", WORK),

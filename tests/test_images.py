@@ -16,6 +16,24 @@ def test_a_picture_comes_back_bit_for_bit(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (64, 48)])
+def test_every_shape_of_picture_comes_back(tmp_path, shape):
+    picture = np.random.default_rng(1).integers(0, 256, (*shape, 3), dtype=np.uint8)
+    save(tmp_path / "a.png", picture)
+    save(tmp_path / "b.png", picture[::-1, ::-1])  # not in one piece in memory
+    with Image.open(tmp_path / "a.png") as opened:
+        opened.verify()  # the checksums
+    assert np.array_equal(decode(tmp_path / "a.png"), picture)
+    assert np.array_equal(decode(tmp_path / "b.png"), picture[::-1, ::-1])
+
+
+@pytest.mark.parametrize("picture", [PICTURE[..., 0], PICTURE[..., :2], PICTURE.astype(float)])
+def test_what_is_no_picture_is_not_written(tmp_path, picture):
+    with pytest.raises(ImageError, match="bytes"):
+        save(tmp_path / "a.png", picture)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_photograph_is_turned_upright(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was held sideways

@@ -82,7 +82,10 @@ class Greedy:
 
     def _closest(self) -> Iterator[Taken]:
         rows = [row for row in range(len(self._lists)) if self._open(row)]
-        heap = [(self._bound(self._lists[row]), False, row, -1) for row in rows]
+        heap = [
+            (bound, False, row, -1)
+            for bound, row in zip(_bounds([self._lists[row] for row in rows]), rows, strict=True)
+        ]
         heapq.heapify(heap)
         self._upcoming = lambda: (entry[2] for entry in heapq.nsmallest(2 * _TOGETHER, heap))
         while heap:
@@ -109,10 +112,6 @@ class Greedy:
         self.used[self.own[row]] = self.used[self.other[column]] = True
         self._served[row] += 1
         return distance, row, column
-
-    @staticmethod
-    def _bound(nearest: Nearest) -> float:
-        return min(float(nearest.values.min()) if len(nearest.values) else np.inf, nearest.rest)
 
     def best(self, row: int) -> tuple[float, int] | None:
         """Return the row's nearest partner that is alive and accepted, measured exactly."""
@@ -173,3 +172,14 @@ class Greedy:
     def _used_up(self, row: int) -> bool:
         nearest = self._lists[row]
         return bool(nearest.rest < np.inf and self._open(row) and self.used[self.other[nearest.columns]].all())
+
+
+def _bounds(lists: list[Nearest]) -> list[float]:
+    """Return the smallest value of each list, or what bounds all others; of all at once, because there are many."""
+    sizes = np.array([len(nearest.values) for nearest in lists], dtype=np.intp)
+    least = np.full(len(lists), np.inf)
+    if sizes.any():
+        starts = np.r_[0, np.cumsum(sizes[sizes > 0])[:-1]]
+        least[sizes > 0] = np.minimum.reduceat(np.concatenate([nearest.values for nearest in lists]), starts)
+    bounds: list[float] = np.minimum(least, [nearest.rest for nearest in lists]).tolist()
+    return bounds

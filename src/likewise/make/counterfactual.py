@@ -117,12 +117,12 @@ class Sweep:
     def write(self, key: str, strip: Pictures, random: Pictures | None, arms: Mapping[str, Pictures | None]) -> None:
         """Write a face at all levels, and in the placebo arms that are made."""
         for k, level in enumerate(self.spec.levels):
-            save(self.folder / file_of(key_of(key, level)), strip[k], quick=True)
+            save(self.folder / file_of(key_of(key, level)), strip[k])
             if random is not None:
-                save(self.folder / file_of(key_of(key, level, RANDOM)), random[k], quick=True)
+                save(self.folder / file_of(key_of(key, level, RANDOM)), random[k])
         for arm, picture in arms.items():
             if arm in self.arms and picture is not None:
-                save(self.folder / file_of(key_of(key, 0.0, arm)), picture, quick=True)
+                save(self.folder / file_of(key_of(key, 0.0, arm)), picture)
 
 
 def outcome(faces: int, levels: int) -> Result:

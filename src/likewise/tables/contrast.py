@@ -43,7 +43,9 @@ class Contrast:
         if self.column not in faces.attributes:
             fix = f"{nearest(self.column, faces.attributes)} The attributes are {some(faces.attributes, 8)}."
             raise ContrastError(f"the contrast's column {self.column!r} is in the table", fix=fix.strip())
-        levels_written = frame[self.column].map(written, na_action="ignore")
+        levels_written = frame[self.column].map(
+            {level: written(level) for level in frame[self.column].dropna().unique()}
+        )
         side = pd.Series(0, index=pd.Index(frame["image"], name="image"), name="side")
         for level, sign in ((self.focal, 1), (self.reference, -1)):
             hit = (levels_written == written(level)).to_numpy()
