@@ -70,6 +70,9 @@ KNOWN = {
     "projected": Benchmark(
         by_hand="python -m benchmarks.projected --work DIR: needs what benchmarks.projection has projected"
     ),
+    "distances": Benchmark(
+        by_hand="python -m benchmarks.distances --work DIR: needs the latents of benchmarks.real_audit"
+    ),
     "real_audit": Benchmark(
         ("--people", "40", "--work", WORK),
         ("--work", WORK),

@@ -20,6 +20,7 @@ import torch
 
 from likewise.cli.tuning import keep_freed_memory
 from likewise.images import Album
+from likewise.make.descend import COMPARED, shrunk
 from likewise.make.project import ProjectSpec, solver
 from likewise.plugins import Recogniser, create, to_pictures, to_signals
 
@@ -59,10 +60,11 @@ def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
             continue
         target = to_signals(show([image], size=generator.resolution))
         start = time.process_time()
-        w, left = solve(target)
+        w, _ = solve(target)
         spent = time.process_time() - start
-        pair = np.concatenate([to_pictures(target), to_pictures(generator.synthesise(w))])
-        seen = judge.embed(pair)
+        drawn = generator.synthesise(w)
+        left = perceptual.distance(*(shrunk(torch.from_numpy(each), COMPARED).numpy() for each in (drawn, target)))
+        seen = judge.embed(np.concatenate([to_pictures(target), to_pictures(drawn)]))
         apart = judge.distance(seen[:1], seen[1:])[0]
         fresh = kept.with_suffix(".part.npz")
         np.savez(fresh, w=w[0], seconds=spent, perceptual=left[0], recogniser=apart)

@@ -15,11 +15,12 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.projection import DATA, subset
 from likewise.cli.progress import voice
 from likewise.cli.run import run
-from likewise.tables import Estimates
+from likewise.tables import Estimates, Faces, Pairs
 from likewise.tables.files import write_frame, write_text
 
 COVARIATES = ("Young", "Smiling", "Eyeglasses", "Pale_Skin", "Wearing_Hat", "Blurry", "Chubby", "Mouth_Slightly_Open")
@@ -97,15 +98,26 @@ def lay_out(folder: Path, *, people: int) -> None:
 def told(folder: Path) -> str:
     """Return the figures that the question asks for."""
     estimates, balance = (Estimates.read(folder / f"{name}.parquet").frame for name in ("estimates", "balance"))
-    gaps = estimates[estimates["stat"].isin(["gap", "adjusted_gap"])]
+    gaps = estimates[estimates["stat"].isin(["gap", "adjusted_gap"]) & ~estimates["sample"].str.contains(", without ")]
     smd = balance[balance["stat"] == "smd"].pivot(index="quantity", columns="sample", values="estimate").abs()
     return "\n\n".join(
         [
             gaps[["quantity", "sample", "stat", "estimate", "low", "high", "n", "clusters"]].to_string(index=False),
             smd.to_string(),
+            apart(folder).to_string(),
             f"mean absolute SMD: {smd['all'].mean():.3f} before, {smd['matched'].mean():.3f} after matching",
         ]
     )
+
+
+def apart(folder: Path) -> pd.DataFrame:
+    """Return by group in which share of the genuine trials the two pictures differ in an attribute."""
+    faces = Faces.read(folder / "faces.parquet").frame.set_index("image")
+    genuine = Pairs.read(folder / "trials.parquet").genuine().frame
+    one, other = (faces.loc[genuine[end], list(COVARIATES)].to_numpy() for end in ("a", "b"))
+    differ = pd.DataFrame(one != other, columns=list(COVARIATES))
+    shares: pd.DataFrame = differ.groupby(faces.loc[genuine["a"], "perceived_gender"].to_numpy()).mean().T
+    return shares.add_prefix("two pictures differ, ")
 
 
 def main() -> None:

@@ -85,6 +85,51 @@ def test_equal_legs_are_found_apart_in_one_world_of_twenty_and_unequal_ones_most
     assert np.mean(apart) > 0.8
 
 
+def labelled(seed: int, *, made: float, people: int = 160):
+    """Return labels of images, of which females get 0.2 more, and of the same faces edited, which get ``made`` more."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"identity": np.repeat([f"p{k:03d}" for k in range(people)], 2)})
+    frame["image"] = frame["identity"] + frame.groupby("identity").cumcount().map("-{}".format)
+    frame[CONTRAST.column] = np.repeat([CONTRAST.focal, CONTRAST.reference] * (people // 2), 2)
+    own = np.repeat(rng.uniform(0.2, 0.4, people), 2)
+    given = rng.uniform(size=2 * people) < own + 0.2 * (frame[CONTRAST.column] == CONTRAST.focal)
+    turned = pd.concat([frame.assign(level=level) for level in (-1.0, 1.0)], ignore_index=True)
+    turned["parent"], rate = turned["image"], np.tile(own, 2) + made * (turned["level"] == 1)
+    turned["image"] += turned["level"].map("@{:+g}".format)
+    edited = rng.uniform(size=len(turned)) < rate
+    units = [*frame["image"], *turned["image"]]
+    answers = pd.DataFrame({"unit": units, "rater": "api", "question": "hat", "value": [*given, *edited]})
+    first = frame[frame["image"].str.endswith("-0")]
+    pairs = pd.DataFrame({"a": first["image"].to_numpy()[::2], "b": first["image"].to_numpy()[1::2]})
+    ratings = lw.Ratings(answers.astype({"value": float}))
+    return ratings, lw.Faces(frame), lw.Pairs(pairs.assign(pair=pairs["a"])), lw.Faces(turned)
+
+
+def agreed(seed: int, *, made: float) -> float:
+    ratings, faces, pairs, turned = labelled(seed, made=made)
+    found = agreement_of_legs(ratings, None, faces, CONTRAST, pairs=pairs, turned_trials=None, turned=turned)
+    return float(found.where(stat="agreement_p").frame["estimate"].iloc[0])
+
+
+def test_labels_of_single_images_have_legs_too():
+    ratings, faces, pairs, turned = labelled(1, made=0.2)
+    wide = ratings.frame.set_index("unit")["value"]
+    made = turned_gaps(ratings, None, turned, CONTRAST).frame.iloc[0]
+    expected = wide[wide.index.str.endswith("@+1")].mean() - wide[wide.index.str.endswith("@-1")].mean()
+    assert made["estimate"] == pytest.approx(expected)
+    assert (made["n"], made["clusters"]) == (len(faces), 160)
+    a, b = (wide[pairs.frame[end]].mean() for end in ("a", "b"))
+    found = agreement_of_legs(ratings, None, faces, CONTRAST, pairs=pairs, turned_trials=None, turned=turned)
+    assert found.where(stat="leg_difference").frame["estimate"].iloc[0] == pytest.approx(a - b - expected)
+
+
+@pytest.mark.slow
+def test_legs_of_labels_that_agree_are_found_apart_in_one_world_of_twenty():
+    p = np.array([agreed(seed, made=0.2) for seed in range(300)])
+    assert abs(np.mean(p < 0.05) - 0.05) < 3 * (0.05 * 0.95 / len(p)) ** 0.5
+    assert np.mean([agreed(seed, made=-0.2) < 0.05 for seed in range(20)]) > 0.8
+
+
 def test_a_trial_at_two_levels_is_refused():
     ratings, _, _, _, asked, turned = world(3)
     frame = asked.frame

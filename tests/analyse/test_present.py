@@ -8,7 +8,7 @@ import pytest
 
 import likewise as lw
 from invariants import check_estimates, check_ratings
-from likewise.analyse.present import FEWEST, present
+from likewise.analyse.present import FEWEST, present, same_labels
 from likewise.errors import InputError
 
 CONTRAST = lw.Contrast("perceived_gender", focal="female", reference="male")
@@ -43,6 +43,16 @@ def test_labels_are_chosen_by_how_common_they_are():
     assert set(present(ratings, {"api": 0.5}, labels=["Rarer"])[0].frame["question"]) == {"Share labelled Rarer"}
     with pytest.raises(InputError, match="'Hat'"):
         present(ratings, {"api": 0.5}, labels=["Hat"])
+
+
+def test_the_same_labels_are_asked_of_other_pictures():
+    _, ratings = answered(0)
+    kept, _ = present(ratings, {"api": 0.5}, most=1)
+    other = lw.Ratings(ratings.frame.assign(unit="turned " + ratings.frame["unit"]))
+    again = same_labels(other, {"api": 0.5}, kept)
+    assert set(again.frame["question"]) == {"Share labelled Common"}
+    assert again.frame["value"].tolist() == kept.frame["value"].tolist()
+    assert len(same_labels(other, {"api": 0.95}, kept).frame.query("value == 1")) == 0
 
 
 def test_a_refused_picture_is_no_answer():

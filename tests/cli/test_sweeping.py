@@ -73,6 +73,26 @@ def test_every_sweep_has_placebo_arms_and_they_stand_beside_the_slopes(small, ca
     assert "Which edits were certified" in page
 
 
+def test_labels_are_asked_three_ways(small, capsys):
+    """The tagger looks at the images as they are, too, so that its labels have all three legs."""
+    assert run(capsys, "run", small, "--quiet")[0] == 0
+    faces, ratings = (
+        kind.read(small / f"{name}.parquet") for kind, name in ((lw.Faces, "faces"), (lw.Ratings, "ratings"))
+    )
+    assert set(faces.images) <= set(ratings.frame["unit"])
+    estimates = lw.Estimates.read(small / "estimates.parquet").frame
+    rows = estimates[estimates["quantity"].str.contains("Share labelled")]
+    assert {("all", "gap"), ("matched", "adjusted_gap"), ("counterfactual", "gap")} <= set(
+        zip(rows["sample"], rows["stat"], strict=True)
+    )
+    gaps = rows[rows["stat"].isin(["gap", "adjusted_gap"])]
+    assert gaps[["low", "high"]].abs().to_numpy().max() <= 1
+    assert (rows["stat"] == "agreement_p").any()
+    page = (small / "report.html").read_text()
+    labels = rows.loc[rows["stat"] == "gap", "quantity"].nunique()
+    assert ("Labels, three ways" in page) == (labels > 3)
+
+
 def test_uncertified_faces_are_kept_out_and_counted(small, capsys):
     register("editor", "sloppy", Sloppy)
     change(small, 'editor = "world"', 'editor = "sloppy"')

@@ -28,11 +28,12 @@ MADE, BETWEEN = "counterfactual", "matched - counterfactual"
 
 
 def turned_gaps(
-    ratings: Ratings, trials: Pairs, turned: Faces, contrast: Contrast, *, level: float = 0.95
+    ratings: Ratings, trials: Pairs | None, turned: Faces, contrast: Contrast, *, level: float = 0.95
 ) -> Estimates:
     """Estimate how much the mean answer to a trial changes when both its pictures are turned from -1 to +1.
 
-    ``trials`` are of counterfactual faces (``turned``), both at one level. Intervals leave out one identity at a time.
+    ``trials`` are of counterfactual faces (``turned``), both at one level; without trials the answers are about the
+    faces themselves (a classifier's labels). Intervals leave out one identity at a time.
     """
     rows = []
     for quantity, changes in _changes(ratings, trials, turned):
@@ -45,23 +46,24 @@ def turned_gaps(
 
 def agreement_of_legs(
     ratings: Ratings,
-    trials: Pairs,
+    trials: Pairs | None,
     faces: Faces,
     contrast: Contrast,
     *,
     pairs: Pairs,
-    turned_trials: Pairs,
+    turned_trials: Pairs | None,
     turned: Faces,
     covariates: Sequence[str] = (),
     level: float = 0.95,
 ) -> Estimates:
     """Estimate by how much the two legs differ, with p of their being equal.
 
-    The matched gap is the adjusted one where there are covariates. Both legs rest partly on the same people, so their
-    covariance is estimated jointly, leaving out what pairs bind together.
+    Without trials the answers are about the faces themselves. The matched gap is the adjusted one where there are
+    covariates. Both legs rest partly on the same people, so their covariance is estimated jointly, leaving out what
+    pairs bind together.
     """
     changes = dict(_changes(ratings, turned_trials, turned))
-    own = Ratings(ratings.frame[ratings.frame["unit"].isin(trials.frame["pair"])])
+    own = Ratings(ratings.frame[ratings.frame["unit"].isin(faces.images if trials is None else trials.frame["pair"])])
     rows: list[dict[str, object]] = []
     for sheet in sheets(Asked(own, trials, faces, contrast), pairs, covariates):
         if sheet.quantity in changes:
@@ -85,27 +87,28 @@ def on_one_scale(estimates: Estimates, ratings: Ratings, trials: Pairs, *, panel
     return Estimates(scaled.assign(stat=stat, method=gaps["method"] + ", in sd of the answers"))
 
 
-def _changes(ratings: Ratings, trials: Pairs, turned: Faces) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield for each quantity the change from -1 to +1 of every trial that was answered at both."""
-    frame = trials.frame.set_index("pair")
-    faces = turned.frame.set_index("image")
-    answers = ratings.frame[ratings.frame["unit"].isin(frame.index)].dropna(subset=["value"])
-    a, b = answers["unit"].map(frame["a"]), answers["unit"].map(frame["b"])
-    if not (a.map(faces["level"]).to_numpy() == b.map(faces["level"]).to_numpy()).all():
-        raise TableError("both pictures of a counterfactual trial stand at one level", got="two levels in one trial")
-    told = answers.assign(
-        level=a.map(faces["level"]),
-        identity=a.map(faces["identity"]),
-        who=a.map(faces["parent"]) + "|" + b.map(faces["parent"]),
-        quantity=answers["rater"] + ": " + answers["question"],
-    )
-    for quantity, part in told.groupby("quantity", sort=True):
+def _changes(ratings: Ratings, trials: Pairs | None, turned: Faces) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield for each quantity the change from -1 to +1 of every trial (or face) that was answered at both."""
+    told = ratings.frame.dropna(subset=["value"]).merge(_stands(trials, turned), left_on="unit", right_index=True)
+    for quantity, part in told.groupby(told["rater"] + ": " + told["question"], sort=True):
         wide = part.pivot(index=["who", "identity"], columns="level", values="value")
         if set(ENDS) <= set(wide.columns):
             both = wide.dropna(subset=list(ENDS))
             change = (both[ENDS[1]] - both[ENDS[0]]).rename("change").reset_index()
             if len(change["identity"].unique()) > 1:
                 yield str(quantity), change
+
+
+def _stands(trials: Pairs | None, turned: Faces) -> pd.DataFrame:
+    """Return by unit the level at which it stands, the identity it is of, and the pictures that were turned."""
+    faces = turned.frame.set_index("image")
+    if trials is None:
+        return faces[["level", "identity"]].assign(who=faces["parent"])
+    frame = trials.frame.set_index("pair")
+    a, b = (faces.loc[frame[end]].set_index(frame.index) for end in ("a", "b"))
+    if not (a["level"] == b["level"]).all():
+        raise TableError("both pictures of a counterfactual trial stand at one level", got="two levels in one trial")
+    return a[["level", "identity"]].assign(who=a["parent"] + "|" + b["parent"])
 
 
 def _columns(changes: pd.DataFrame) -> Floats:

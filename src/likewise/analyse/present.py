@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from likewise.errors import InputError, some
 from likewise.tables import Ratings
 
+LABELLED = "Share labelled "
 FEWEST = 10  # images with a label, and without: with fewer the interval of its rate is not to be trusted
 MOST = 20  # labels of a classifier that are compared unless the plan names others
 
@@ -21,11 +23,8 @@ def present(
     Without ``labels`` the commonest ``most`` of each rater are kept, of those that ten images have and ten lack. They
     are chosen by how common they are in all images together: not by how the groups differ, which is the question.
     """
-    frame = ratings.frame
-    frame = frame[frame["rater"].isin(thresholds)]
-    known = frame["value"].notna()
-    frame.loc[known, "value"] = (frame["value"] >= frame["rater"].map(thresholds))[known].astype("float64")
-    counts = frame[known].groupby(["rater", "question"])["value"].agg(["sum", "size"])
+    frame = _marked(ratings, thresholds)
+    counts = frame[frame["value"].notna()].groupby(["rater", "question"])["value"].agg(["sum", "size"])
     usual = counts[(counts["sum"] >= FEWEST) & (counts["size"] - counts["sum"] >= FEWEST)]
     if labels:
         unknown = sorted(set(labels) - set(frame["question"]))
@@ -34,9 +33,28 @@ def present(
         kept = usual[usual.index.isin(labels, level="question")]
     else:
         kept = usual.sort_values("sum", ascending=False, kind="stable").groupby(level="rater").head(most)
-    shown = frame[frame.set_index(["rater", "question"]).index.isin(kept.index)]
-    shown = shown.assign(question="Share labelled " + shown["question"])
-    return Ratings(shown), [_remark(rater, counts, usual, kept) for rater in sorted(thresholds)]
+    return _named(frame, kept.index), [_remark(rater, counts, usual, kept) for rater in sorted(thresholds)]
+
+
+def same_labels(ratings: Ratings, thresholds: Mapping[str, float], like: Ratings) -> Ratings:
+    """Return the answers to the questions of ``like`` (which ``present`` chose) about other pictures."""
+    asked = like.frame[["rater", "question"]].drop_duplicates()
+    labels = pd.MultiIndex.from_arrays([asked["rater"], asked["question"].str.removeprefix(LABELLED)])
+    return _named(_marked(ratings, thresholds), labels)
+
+
+def _marked(ratings: Ratings, thresholds: Mapping[str, float]) -> pd.DataFrame:
+    """Say 1 where a label's confidence reaches its rater's threshold and 0 elsewhere."""
+    frame = ratings.frame
+    frame = frame[frame["rater"].isin(thresholds)]
+    known = frame["value"].notna()
+    frame.loc[known, "value"] = (frame["value"] >= frame["rater"].map(thresholds))[known].astype("float64")
+    return frame
+
+
+def _named(frame: pd.DataFrame, labels: pd.Index) -> Ratings:
+    shown = frame[pd.MultiIndex.from_frame(frame[["rater", "question"]]).isin(labels)]
+    return Ratings(shown.assign(question=LABELLED + shown["question"]))
 
 
 def _remark(rater: str, counts: object, usual: object, kept: object) -> str:

@@ -6,25 +6,21 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.analyse.curve import curve
 from likewise.analyse.gaps import gaps
 from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
 from likewise.analyse.placebo import rate_shifts
-from likewise.analyse.present import present
-from likewise.analyse.sensitivity import sensitivity
 from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
 from likewise.analyse.verification import FEW_FALSE_MATCHES, RATES, det, verification
 from likewise.cli.answered import lines_of
 from likewise.cli.asking import classifies, placebo_of, rater_options, recognises, sweeps
-from likewise.cli.designing import variants_of
+from likewise.cli.gap_rows import gap_rows
+from likewise.cli.label_rows import label_gaps, turned_faces
 from likewise.cli.making import ANSWERS, ESTIMATES, PAIRS, RATINGS, SWEEP, TRIALS, TURNED, Job, covariates_of
 from likewise.cli.noted import noted
 from likewise.cli.people import people
 from likewise.cli.pictures import pictures
-from likewise.cli.sweeping import CERTIFICATES
 from likewise.make.arms import RANDOM
-from likewise.make.certificate import certified
 from likewise.plugins import create
 from likewise.tables import Estimates, Faces, Pairs, Ratings
 
@@ -38,13 +34,13 @@ def analysing(job: Job) -> None:
     parts: list[Estimates] = []
     if recognises(job.plan):
         distances = _about(Ratings.read(job.path(RATINGS)), asked)
-        parts += _gaps(job, _about(distances, genuine), genuine, pairs, None)
+        parts += gap_rows(job, _about(distances, genuine), genuine, pairs, None)
         parts += _legs(job, genuine, pairs)
         parts += _errors(job, distances, asked, pairs)
     if sweeps(job.plan):
         parts += _slopes(job)
     if classifies(job.plan):
-        parts += _label_gaps(job, pairs)
+        parts += label_gaps(job, pairs)
     if job.plan.ask:
         answers = Ratings.read(job.path(ANSWERS))
         parts += [*_people_gaps(job, _about(answers, genuine), genuine, pairs), *people(job, answers)]
@@ -68,31 +64,11 @@ def _about(ratings: Ratings, trials: Pairs) -> Ratings:
     return Ratings(frame[frame["unit"].isin(trials.frame["pair"])])
 
 
-def _gaps(
-    job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, panel: str | None, level: float | None = None
-) -> list[Estimates]:
-    """Estimate the gap of the mean answer; with look-alikes, what goes away and what hidden bias it withstands."""
-    faces, contrast, level = job.faces(), job.plan.contrast, level or job.plan.analyse.level
-    names = covariates_of(job)
-    common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
-    if len(pairs) < 2:
-        return [gaps(ratings, genuine, faces, contrast, **common)]
-    found = [gaps(ratings, genuine, faces, contrast, pairs=pairs, **common)]
-    found += _curve(job, ratings, genuine, pairs, common)
-    numeric = [name for name in names if _varies(faces.attribute(name))]
-    hidden = {**common, "covariates": numeric, "seed": job.plan.seed}
-    return found + noted(
-        job,
-        "bounds on hidden differences",
-        lambda: sensitivity(ratings, genuine, faces, contrast, pairs=pairs, **hidden),
-    )
-
-
 def _people_gaps(job: Job, answers: Ratings, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
     """Estimate the gap of people's answers about trials, and of how sure they were."""
     if not len(answers):
         return []
-    found, frame = _gaps(job, answers, genuine, pairs, "people"), answers.frame
+    found, frame = gap_rows(job, answers, genuine, pairs, "people"), answers.frame
     if "confidence" not in frame.columns or not frame["confidence"].notna().any():
         return found
     sure = Ratings(frame.assign(value=frame["confidence"], question=frame["question"] + ", confidence"))
@@ -103,23 +79,11 @@ def _people_gaps(job: Job, answers: Ratings, genuine: Pairs, pairs: Pairs) -> li
     )
 
 
-def _curve(job: Job, ratings: Ratings, genuine: Pairs | None, pairs: Pairs, common: dict[str, Any]) -> list[Estimates]:
-    """Estimate the gap under the plan's own design and every variant."""
-    if not job.plan.variant:
-        return []
-    designs = {"plan": pairs, **variants_of(job)}
-    found, left_out = curve(ratings, genuine, job.faces(), job.plan.contrast, designs=designs, **common)
-    job.notes += [f"The design {line}" for line in left_out]
-    return [found]
-
-
 def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
     """Estimate what turning both pictures of a trial does to recognisers, and whether look-alikes say the same."""
     if not (job.path(SWEEP) / TURNED).is_file() or job.plan.counterfactual is None:
         return []
-    turned = Faces.read(job.path(SWEEP) / "faces.parquet")
-    if job.plan.certificate is not None:
-        turned = certified(Ratings.read(job.path(CERTIFICATES)), turned)
+    turned = turned_faces(job)
     every, kept = Pairs.read(job.path(SWEEP) / TURNED).frame, set(turned.images)
     asked = Pairs(every[every["a"].isin(kept) & every["b"].isin(kept)])
     ratings, contrast, level = Ratings.read(job.path(RATINGS)), job.plan.contrast, job.plan.analyse.level
@@ -134,10 +98,6 @@ def _legs(job: Job, genuine: Pairs, pairs: Pairs) -> list[Estimates]:
         )  # fmt: skip
 
     return found + noted(job, "comparison of look-alikes with edits", compared)
-
-
-def _varies(values: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(values.dtype) and bool(values.min() < values.max())
 
 
 def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Estimates]:
@@ -163,23 +123,6 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
     return noted(job, "error rates", rates) + noted(job, "DET curves", lambda: det(*about, level=level))
 
 
-def _label_gaps(job: Job, pairs: Pairs) -> list[Estimates]:
-    """Estimate how much oftener one group's images get a label; the intervals of all labels hold together."""
-    plan = job.plan
-    models = [
-        create("classifier", each.name, rater_options(job.folder, each))
-        for each in plan.rater
-        if each.slot == "classifier" and plan.counterfactual is None
-    ]
-    lines = {model.name: float(model.threshold) for model in models} | lines_of(plan, recognises=False)
-    given, remarks = present(Ratings.read(job.path(RATINGS)), lines, labels=plan.analyse.labels)
-    job.notes += remarks
-    many = len(given.frame[["rater", "question"]].drop_duplicates())
-    if not many:
-        return []
-    return _gaps(job, given, None, pairs, None, level=1 - (1 - plan.analyse.level) / many)  # Bonferroni
-
-
 def _slopes(job: Job) -> list[Estimates]:
     """Estimate every label's slope; false discoveries are counted over all labels of all classifiers."""
     models = [
@@ -189,25 +132,20 @@ def _slopes(job: Job) -> list[Estimates]:
     ]
     thresholds = {model.name: float(model.threshold) for model in models}
     frame = Ratings.read(job.path(RATINGS)).frame
+    frame = frame[~frame["unit"].isin(job.faces().images)]
     own = _ever_there(job, frame[frame["rater"].isin(thresholds)], thresholds)
-    made = certified_faces(job, Faces.read(job.path(SWEEP) / "faces.parquet"))
+    made = turned_faces(job)
+    if job.plan.certificate is None:
+        job.notes.append(
+            "Nobody judged the edits: whether the attribute moved, and nothing else, is not known. Name judges in "
+            "[certificate]."
+        )
     if made.frame["parent"].nunique() < 2:
         job.notes.append("No slopes: fewer than two faces have edits that may be used.")
         return []
     about: dict[str, Any] = {"threshold": thresholds, "level": job.plan.analyse.level}
     real = _of(own, made)
     return [each(real, made, **about) for each in (slopes, slope_tests)] + _placebos(job, own, made, about)
-
-
-def certified_faces(job: Job, made: Faces) -> Faces:
-    """Return the counterfactuals whose edits are certified; all of them, and a note, when nobody judged."""
-    if job.plan.certificate is None:
-        job.notes.append(
-            "Nobody judged the edits: whether the attribute moved, and nothing else, is not known. Name judges in "
-            "[certificate]."
-        )
-        return made
-    return certified(Ratings.read(job.path(CERTIFICATES)), made)
 
 
 def _ever_there(job: Job, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:

@@ -27,8 +27,13 @@ def recognises(plan: Plan) -> bool:
 
 def classifies(plan: Plan) -> bool:
     """Say whether somebody gives labels to the images as they are."""
-    models = any(rater.slot == "classifier" for rater in plan.rater) and plan.counterfactual is None
+    models = any(labels_images(plan, rater) for rater in plan.rater)
     return models or any(not entry.recognises for entry in plan.answered)
+
+
+def labels_images(plan: Plan, rater: Rater) -> bool:
+    """Say whether this classifier looks at the images as they are: besides a sweep only one that asks no payment."""
+    return rater.slot == "classifier" and (plan.counterfactual is None or not _is_service(rater.name))
 
 
 def sweeps(plan: Plan) -> bool:

@@ -14,7 +14,7 @@ from likewise.engine import Engine, Result
 from likewise.errors import ImageError, TableError
 from likewise.images import Album
 from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
-from likewise.plugins import Pictures, create
+from likewise.plugins import Classifier, Pictures, create
 from likewise.services.reading import Reading, in_rows
 from likewise.services.service import Service
 from likewise.store import Folder
@@ -70,7 +70,7 @@ def _asked(job: Job) -> Pairs:
 
 
 def _labelled(job: Job) -> Looked:
-    """Return what classifiers look at: the counterfactuals where the plan makes them, else the images as they are."""
+    """Return what classifiers look at first: the counterfactuals where the plan makes them, else the images."""
     if job.plan.counterfactual is not None:
         return rated_album(job.folder)
     faces = job.faces()
@@ -82,9 +82,20 @@ def _rate_labels(job: Job, rater: Rater, service: Service | None) -> Ratings:
     if service is not None:
         return _rate_by_service(job, service, images, album)
     classifier = job.audited("classifier", create("classifier", rater.name, rater_options(job.folder, rater)))
-    work = Scoring(rater.name, rater_options(job.folder, rater), album)
-    labels, scores = side_by_side(list(job.chunks(classifier.name, work, images)), classifier.name)
-    job.notes += said_nothing(classifier.name, labels, scores, classifier.threshold)
+    answers = _scored(job, rater, classifier, images, album)
+    if job.plan.counterfactual is None:
+        return answers
+    faces = job.faces()  # also the images as they are: the same labels, as they come and between look-alikes
+    return Ratings.together([answers, _scored(job, rater, classifier, faces.images, job.album(faces), "as they are")])
+
+
+def _scored(
+    job: Job, rater: Rater, classifier: Classifier, images: list[str], album: Album, which: str = ""
+) -> Ratings:
+    work, name = Scoring(rater.name, rater_options(job.folder, rater), album), classifier.name
+    found = list(job.chunks(f"{name}, {which}" if which else name, work, images))
+    labels, scores = side_by_side(found, name)
+    job.notes += said_nothing(name, labels, scores, classifier.threshold)
     return rate_images(images, labels, scores, classifier)
 
 

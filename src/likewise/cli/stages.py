@@ -244,6 +244,7 @@ RATE = Stage(
     needs=(FACES, TRIALS),
     options=_raters,
     make=rating.rating,
+    version=2,
     outside=lambda folder, plan: (
         _weights(*(rater.options for rater in plan.rater))
         | _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater))
@@ -265,7 +266,7 @@ ANALYSE = Stage(
     needs=(FACES, PAIRS, TRIALS),
     options=lambda plan: {**_vary(plan), **asdict(plan.analyse), **_raters(plan)},
     make=analysing.analysing,
-    version=5,
+    version=6,
     outside=lambda folder, plan: _files(folder, *plan.analyse.files),
     counted=False,
     seeded=True,

@@ -16,14 +16,13 @@ from likewise import __version__
 from likewise.report.families import drawn_gaps, families
 from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
+from likewise.report.labels import label_finding, label_tables, many_labels
 from likewise.report.leg_figures import curve_plot, legs_plot
 from likewise.report.legs import curve_words, curves, panels
 from likewise.report.rates import curve_steps, enrolment_rows, error_findings, error_quantities, recognisers
-from likewise.report.sweep import certificate_rows, embedded, placebo_rows, striking
+from likewise.report.sweep import certificate_rows, embedded, placebo_tables, slope_tables, striking
 from likewise.report.words import (
-    SLOPE_TESTS,
     balance_verdict,
-    chance,
     gap_findings,
     hidden_bias,
     interval,
@@ -53,12 +52,15 @@ def write_report(
     gallery: bytes | None = None,
 ) -> Path:
     """Draw the report; ``made`` says of each artefact how it was made (its sidecar), ``sheet`` is a picture or none."""
+    many = many_labels(estimates.frame)
     environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
     page = environment.get_template("report.html.j2").render(
         title=title,
         version=__version__,
         contrast=contrast,
-        findings=[*gap_findings(estimates, contrast), *error_findings(estimates, contrast)],
+        findings=[*gap_findings(estimates, contrast, many), *error_findings(estimates, contrast)],
+        label_finding=label_finding(estimates, contrast),
+        labels=label_tables(estimates),
         slope_finding=slope_finding(estimates),
         sample=_sample(pairs, contrast),
         fidelity=fidelity_rows(fidelity, contrast),
@@ -66,13 +68,13 @@ def write_report(
         balance=_balance_table(balance, contrast),
         love=_drawn(partial(love_plot, balance), balance_verdict(balance)),
         legs=_legs(estimates, contrast),
-        gaps=_gaps(estimates),
+        gaps=_gaps(estimates, many),
         curves=[_curve(name, rows) for name, rows in curves(estimates)],
         errors=_errors(estimates, contrast),
         rates=_rates(estimates),
-        slopes=_slope_table(estimates),
+        slopes=slope_tables(estimates),
         families=families(estimates),
-        placebos=placebo_rows(estimates),
+        placebos=placebo_tables(estimates),
         certificate=certificate_rows(made),
         sheet=embedded(sheet.read_bytes() if sheet is not None and sheet.is_file() else None),
         tested=tested,
@@ -144,11 +146,11 @@ def _curve(quantity: str, rows: pd.DataFrame) -> dict[str, Any]:
     return {"name": named(quantity), "words": told, "figure": _drawn(partial(curve_plot, rows), told)}
 
 
-def _gaps(estimates: Estimates) -> list[dict[str, Any]]:
+def _gaps(estimates: Estimates, left_out: set[str]) -> list[dict[str, Any]]:
     frame = estimates.frame
     shown = []
-    errors = error_quantities(estimates)
-    for quantity in drawn_gaps(frame[~frame["quantity"].isin(errors)]):
+    elsewhere = {*error_quantities(estimates), *left_out}
+    for quantity in drawn_gaps(frame[~frame["quantity"].isin(elsewhere)]):
         part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
         part = part[~part["sample"].str.startswith(("truth: ", "design: "))]
         rows = [_gap_row(row) for _, row in part.iterrows()]
@@ -183,26 +185,6 @@ def _rates(estimates: Estimates) -> Markup | None:
     if not (estimates.frame["stat"] == "rate").any():
         return None
     return _drawn(partial(rate_plot, striking(estimates)), slope_finding(estimates))
-
-
-def _slope_table(estimates: Estimates) -> list[dict[str, str]]:
-    frame = estimates.frame
-    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & (frame["sample"] == "counterfactual")]
-    rows = rows.sort_values("estimate", ascending=False, kind="stable")
-    tests = frame[frame["stat"].isin(SLOPE_TESTS) & (frame["group"] == "attribute")]
-    p = tests.pivot(index="quantity", columns="stat", values="estimate")
-    return [
-        {
-            "label": named(row["quantity"]), "value": interval(row), "n": f"{row['n']:,}", "remark": _remark(row),
-            **{stat: chance(p[stat].get(row["quantity"])) if stat in p else "–" for stat in SLOPE_TESTS},
-        }
-        for _, row in rows.iterrows()
-    ]  # fmt: skip
-
-
-def _remark(row: pd.Series) -> str:
-    rare = "too rare for a ratio: slope of the plain rate" if row["stat"] == "rate_slope" else ""
-    return "; ".join(filter(None, (rare, row["method"].partition("; ")[2])))
 
 
 def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The sweep in the report: placebo arms beside every slope, which edits were certified, and the contact sheet."""
+"""The sweep in the report: slopes, placebo arms beside them, which edits were certified, and the contact sheet."""
 
 from __future__ import annotations
 
@@ -8,30 +8,71 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.report.words import interval, named
+from likewise.report.words import SLOPE_TESTS, chance, interval
 from likewise.tables import Estimates
 
+STILL = "no face ever changes"  # as the analysis remarks it
 PANELS = 24  # labels that the figure has room for; the table has them all
 
 
-def placebo_rows(estimates: Estimates) -> list[dict[str, str]]:
-    """Set beside every slope what the placebo arms do to the same label."""
+def slope_tables(estimates: Estimates) -> list[dict[str, Any]]:
+    """Return for each classifier the slopes of its labels, steepest first, and the labels that no edit ever changes."""
     frame = estimates.frame
-    moved = frame[(frame["stat"] == "slope_excess")]
-    rows = []
-    for quantity in moved["quantity"].unique():
+    rows = frame[frame["stat"].isin(["slope", "rate_slope"]) & (frame["sample"] == "counterfactual")]
+    rows = rows.sort_values("estimate", ascending=False, kind="stable")
+    tests = frame[frame["stat"].isin(SLOPE_TESTS) & (frame["group"] == "attribute")]
+    p = tests.pivot(index="quantity", columns="stat", values="estimate")
+    still = rows["method"].str.contains(STILL, regex=False)
+    return [
+        {
+            "rater": rater,
+            "rows": [_slope_row(row, p) for _, row in part[~still].iterrows()],
+            "still": sorted(label_of(quantity) for quantity in part.loc[still, "quantity"]),
+        }
+        for rater, part in rows.groupby(rows["quantity"].map(rater_of), sort=False)
+    ]
+
+
+def _slope_row(row: pd.Series, p: pd.DataFrame) -> dict[str, str]:
+    rare = "plain rate" if row["stat"] == "rate_slope" else ""
+    remark = "; ".join(filter(None, (rare, row["method"].partition("; ")[2])))
+    tested = {stat: chance(p[stat].get(row["quantity"])) if stat in p else "–" for stat in SLOPE_TESTS}
+    return {
+        "label": label_of(row["quantity"]), "value": interval(row), "n": f"{row['n']:,}", "remark": remark, **tested
+    }  # fmt: skip
+
+
+def placebo_tables(estimates: Estimates) -> list[dict[str, Any]]:
+    """Set beside every slope what the placebo arms do to the same label; labels that nothing moves are left out."""
+    frame = estimates.frame
+    tables: dict[str, list[dict[str, str]]] = {}
+    for quantity in frame.loc[frame["stat"] == "slope_excess", "quantity"].unique():
         part = frame[frame["quantity"] == quantity]
-        rows.append(
-            {
-                "label": named(str(quantity)),
-                "slope": _first(part, ("slope", "rate_slope"), "counterfactual"),
-                "random": _first(part, ("slope", "rate_slope"), "random direction"),
-                "excess": _first(part, ("slope_excess",), "counterfactual"),
-                "reconstruct": _first(part, ("rate_shift",), "placebo: reconstruct"),
-                "mask": _first(part, ("rate_shift",), "placebo: mask"),
-            }
-        )
-    return rows
+        arms = part[part["stat"].isin(["slope", "rate_slope", "rate_shift"])]
+        if not arms["method"].str.contains(STILL, regex=False).all():
+            tables.setdefault(rater_of(quantity), []).append(_placebo_row(str(quantity), part))
+    return [{"rater": rater, "rows": rows} for rater, rows in tables.items()]
+
+
+def _placebo_row(quantity: str, part: pd.DataFrame) -> dict[str, str]:
+    return {
+        "label": label_of(quantity),
+        "slope": _first(part, ("slope", "rate_slope"), "counterfactual"),
+        "random": _first(part, ("slope", "rate_slope"), "random direction"),
+        "excess": _first(part, ("slope_excess",), "counterfactual"),
+        "reconstruct": _first(part, ("rate_shift",), "placebo: reconstruct"),
+        "mask": _first(part, ("rate_shift",), "placebo: mask"),
+    }
+
+
+def rater_of(quantity: str) -> str:
+    """Return who answered."""
+    return quantity.partition(": ")[0]
+
+
+def label_of(quantity: str) -> str:
+    """Return what was asked."""
+    return quantity.partition(": ")[2].replace("_", " ")
 
 
 def certificate_rows(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:

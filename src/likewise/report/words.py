@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 
@@ -58,12 +60,12 @@ def sampled(row: pd.Series) -> str:
     )
 
 
-def gap_findings(estimates: Estimates, contrast: Contrast) -> list[str]:
+def gap_findings(estimates: Estimates, contrast: Contrast, left_out: Collection[str] = ()) -> list[str]:
     """Say for each quantity what the gap is as the images come and what is left between look-alikes."""
     sentences = []
-    errors = error_quantities(estimates)
+    elsewhere = {*error_quantities(estimates), *left_out}
     for quantity, rows in _measured(estimates).groupby("quantity", sort=False):
-        if quantity in errors:
+        if quantity in elsewhere:
             continue
         crude = _first(rows, ("all", "gap"))
         alike = _first(rows, ("matched", "adjusted_gap"), ("matched", "gap"))
