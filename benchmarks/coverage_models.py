@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy import stats
 
 import likewise as lw
@@ -42,6 +43,38 @@ def recognition(n: int, seed: int) -> Iterator[Outcome]:
     _, low, high, _ = ends(plain, stat="share_gone")
     if np.isfinite(low):  # without a crude gap to speak of there is no interval, and the row says so
         yield Outcome("share of the gap that goes away (Fieller)", 1 - alike / crude, low, high, None)
+
+
+def adjusted(n: int, seed: int) -> Iterator[Outcome]:
+    """Eyeglasses come and go between the pictures of a person, one side wears them more; look-alikes match on nothing.
+
+    What is true is what the attribute adds. The naive interval is that of a plain regression on the same covariates.
+    """
+    rng, effect, k = np.random.default_rng(seed), 0.05, 4
+    focal = np.arange(n) % 2 == 0
+    worn = rng.random((n, k + 1)) < np.where(focal, 0.45, 0.15)[:, None]
+    mean, apart = (worn[:, 1:] + 1.0 * worn[:, :1]) / 2, (worn[:, 1:] != worn[:, :1]) * 1.0
+    own = rng.normal(0, 0.05, (n, 1))
+    d = 0.35 + effect * focal[:, None] + 0.04 * mean + 0.08 * apart + own + rng.normal(0, 0.07, (n, k))
+    names = np.array([[f"p{i:05d}-{j}" for j in range(k + 1)] for i in range(n)])
+    table = pd.DataFrame({"image": names.ravel(), "identity": np.repeat(names[:, 0], k + 1)})
+    table[CONTRAST.column] = np.repeat(np.where(focal, CONTRAST.focal, CONTRAST.reference), k + 1)
+    faces = lw.Faces(table.assign(eyeglasses=worn.ravel().astype(int)))
+    trials = pd.DataFrame({"a": names[:, 1:].ravel(), "b": np.repeat(names[:, 0], k), "same": True})
+    trials.insert(0, "pair", trials["a"] + "|" + trials["b"])
+    ratings = trials[["pair"]].rename(columns={"pair": "unit"}).assign(rater="planted", question="distance")
+    pairs = pd.DataFrame({"pair": names[::2, 0], "a": names[::2, 1], "b": names[1::2, 1]})
+    found = gaps(
+        lw.Ratings(ratings.assign(value=d.ravel())), lw.Pairs(trials), faces, CONTRAST,
+        pairs=lw.Pairs(pairs), covariates=["eyeglasses"],
+    ).frame  # fmt: skip
+    _, low, high, _ = ends(found, stat="adjusted_gap")
+    x = np.column_stack([np.ones(n * k), np.repeat(focal, k), mean.ravel(), apart.ravel()])
+    inverse = np.linalg.inv(x.T @ x)
+    slope = inverse @ x.T @ d.ravel()
+    noise = float(np.square(d.ravel() - x @ slope).sum() / (n * k - 4))
+    naive = normal(float(slope[1]), noise * float(inverse[1, 1]))
+    yield Outcome("matched gap, adjusted (jackknife by pair)", effect, low, high, naive)
 
 
 def operating(n: int, seed: int) -> Iterator[Outcome]:

@@ -144,6 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--work", type=Path, required=True, help="where finished parts are kept")
+    parser.add_argument("--people", type=int, default=600, help="people of the subset, half of whom are measured")
     parser.add_argument("--choosing", type=int, default=100, help="people on whom crops are chosen")
     parser.add_argument(
         "--embedded", type=Path, default=None, help="--work of benchmarks/recognisers.py, for faceplugin"
