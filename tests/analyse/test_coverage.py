@@ -11,6 +11,7 @@ from benchmarks import coverage as benchmark
     ("experiment", "clusters", "seeds"),
     [
         ("recognition", 120, 100),
+        ("adjusted", 100, 100),
         ("operating", 160, 60),
         ("lowest", 200, 300),
         ("turned", 60, 100),
