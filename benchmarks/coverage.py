@@ -23,6 +23,7 @@ from benchmarks.outcome import Outcome
 EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "recognition": coverage_models.recognition,
     "adjusted": coverage_models.adjusted,
+    "missed": coverage_models.missed,
     "operating": coverage_models.operating,
     "lowest": coverage_models.lowest,
     "turned": coverage_models.turned,

@@ -12,6 +12,7 @@ from benchmarks import coverage as benchmark
     [
         ("recognition", 120, 100),
         ("adjusted", 100, 100),
+        ("missed", 160, 60),
         ("operating", 160, 60),
         ("lowest", 200, 300),
         ("turned", 60, 100),

@@ -8,6 +8,7 @@ import pandas as pd
 
 from likewise.analyse.gaps import gaps
 from likewise.analyse.legs import agreement_of_legs, on_one_scale, turned_gaps
+from likewise.analyse.missed import adjusted_misses
 from likewise.analyse.placebo import rate_shifts
 from likewise.analyse.slope_tests import beyond_placebo, slope_tests
 from likewise.analyse.slopes import slopes
@@ -120,7 +121,11 @@ def _errors(job: Job, distances: Ratings, asked: Pairs, pairs: Pairs) -> list[Es
     def rates() -> Estimates:
         return verification(*about, pairs=matched, rates=carried, thresholds=shipped, level=level)
 
-    return noted(job, "error rates", rates) + noted(job, "DET curves", lambda: det(*about, level=level))
+    found = noted(job, "error rates", rates)
+    if found and matched and covariates_of(job):
+        common: dict[str, Any] = {"pairs": matched, "covariates": covariates_of(job), "level": level}
+        found += noted(job, "adjusted error rates", lambda: adjusted_misses(found[0], *about, **common))
+    return found + noted(job, "DET curves", lambda: det(*about, level=level))
 
 
 def _slopes(job: Job) -> list[Estimates]:

@@ -110,12 +110,17 @@ def _group_row(part: pd.DataFrame, name: str, sides: list[str]) -> dict[str, Any
 
 def _gap_row(part: pd.DataFrame, contrast: Contrast) -> dict[str, Any]:
     crude, alike = (_first(part, "gap", sample, contrast.label) for sample in ("all", "matched"))
+    adjusted = _first(part, "adjusted_gap", "matched", contrast.label)
     said = f"a difference of {_points(crude)}"
-    if alike is not None:
+    if adjusted is not None:
+        said += f", between look-alikes {_points(adjusted)}"
+    elif alike is not None:
         said += f", between look-alikes (not adjusted) {_points(alike)}"
     label = contrast.label.replace(" - ", "\u00a0−\u00a0")
+    all_, matched, held = (_points(row).replace(" points", "") for row in (crude, alike, adjusted))
     return {
-        "what": label, "all": _points(crude), "matched": _points(alike), "fmr": "", "kind": "gap", "said": said,
+        "what": f"{label}, points", "all": all_, "matched": matched, "fmr": "", "kind": "gap", "said": said,
+        "adjusted": "" if adjusted is None else held,
     }  # fmt: skip
 
 

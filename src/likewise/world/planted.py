@@ -88,11 +88,14 @@ class Recognition:
         frame.insert(0, "pair", [f"m{i}" for i in range(len(frame))])
         return Pairs(frame)
 
+    def limit(self, rate: float) -> float:
+        """Return the threshold below which a share of all impostor trials lies."""
+        spread = (2 * (0.7 * self.person) ** 2 + self.noise**2) ** 0.5
+        return NormalDist(0.7, spread).inv_cdf(rate)
+
     def fnmr(self, rate: float) -> dict[str, float]:
         """Return the true false non-match rate of each side at a pooled false match rate."""
-        spread = (2 * (0.7 * self.person) ** 2 + self.noise**2) ** 0.5
-        limit = NormalDist(0.7, spread).inv_cdf(rate)
-        found = {}
+        limit, found = self.limit(rate), {}
         for name, shift, worn in (("female", self.effect, 0.7), ("male", 0.0, 0.3)):
             parts = [
                 share * (1 - NormalDist(0.35 + shift + add, (self.person**2 + self.noise**2) ** 0.5).cdf(limit))
