@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -196,7 +197,13 @@ class Descent:
 
     def from_mean(self, targets: Signals) -> Floats:
         """Return the perceptual distance of each image to the mean face."""
-        return np.concatenate([_left(self.objective, self._mean(), target) for target in self._each(targets)])
+        return np.concatenate([_apart(self.objective, self._mean_drawn, target) for target in self._each(targets)])
+
+    @cached_property
+    def _mean_drawn(self) -> Tensor:
+        """The mean face, drawn once for all images."""
+        with torch.inference_mode():
+            return shrunk(self.objective.generator.draw(self._mean()), COMPARED)
 
     def _one(self, target: Tensor) -> tuple[Array, Floats]:
         start = self._mean() if self.encoded is None else self.encoded(target)
@@ -259,9 +266,12 @@ def _left(objective: Objective, w: Tensor, target: Tensor) -> Floats:
     """Return the perceptual distance of what is drawn at full resolution, image by image to spare memory."""
     with torch.inference_mode():
         each = [
-            objective.perceptual.compare(
-                shrunk(objective.generator.draw(row[None]), COMPARED), shrunk(goal[None], COMPARED)
-            )
+            _apart(objective, shrunk(objective.generator.draw(row[None]), COMPARED), goal[None])
             for row, goal in zip(w, target, strict=True)
         ]
-    return torch.cat(each).double().cpu().numpy()
+    return np.concatenate(each)
+
+
+def _apart(objective: Objective, drawn: Tensor, target: Tensor) -> Floats:
+    with torch.inference_mode():
+        return objective.perceptual.compare(drawn, shrunk(target, COMPARED)).double().cpu().numpy()

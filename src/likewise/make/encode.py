@@ -49,8 +49,9 @@ def encoder_solver(generator: Generator, perceptual: Perceptual) -> Solver:
         small = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(targets), JUDGED).numpy()
         return np.asarray(perceptual.distance(drawn, small), np.float64)
 
+    mean = generator.synthesise(generator.mean_w()[None], JUDGED)  # drawn once, compared with every image
+
     def from_mean(targets: Signals) -> Floats:
-        mean = generator.synthesise(generator.mean_w()[None], JUDGED)
         return apart(np.repeat(mean, len(targets), axis=0), targets)
 
     return Solver(SHOWN, solve, from_mean, words=f"features of {FAMILY}", families=(FAMILY,))
