@@ -16,6 +16,16 @@ def test_a_picture_comes_back_bit_for_bit(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
 
 
+def test_grey_of_16_bits_keeps_its_tones(tmp_path):
+    grey = np.linspace(0, 65_535, 256).astype(np.uint16).reshape(16, 16)
+    Image.fromarray(grey).save(tmp_path / "a.png")
+    seen = decode(tmp_path / "a.png")
+    assert np.array_equal(seen[..., 0], (grey // 257).astype(np.uint8))
+    dark = (grey // 257).astype(np.uint16)  # 16 bits on paper, 8 in use
+    Image.fromarray(dark).save(tmp_path / "b.png")
+    assert np.array_equal(decode(tmp_path / "b.png")[..., 0], dark)
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (64, 48)])
 def test_every_shape_of_picture_comes_back(tmp_path, shape):
     picture = np.random.default_rng(1).integers(0, 256, (*shape, 3), dtype=np.uint8)

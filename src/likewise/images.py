@@ -59,11 +59,19 @@ def decode(path: Path) -> npt.NDArray[np.uint8]:
         with Image.open(path, formats=FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
                 raise ImageError(f"an image has at most {MOST_PIXELS:,} pixels", got=f"{image.size} in {path.name!r}")
-            return np.asarray(_opaque(ImageOps.exif_transpose(image)).convert("RGB"))
+            return np.asarray(_opaque(_bytes(ImageOps.exif_transpose(image))).convert("RGB"))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, ImageError):
             raise
         raise ImageError("an image can be decoded", got=f"{path.name!r} ({type(error).__name__}: {error})") from error
+
+
+def _bytes(image: Image.Image) -> Image.Image:
+    """Bring grey of 16 bits to 8: the library would cut everything above 255 to white."""
+    if not image.mode.startswith("I"):
+        return image
+    grey = np.asarray(image)
+    return Image.fromarray((np.clip(grey, 0, 65_535) // 257).astype(np.uint8)) if grey.max(initial=0) > 255 else image
 
 
 def _opaque(image: Image.Image) -> Image.Image:

@@ -12,8 +12,11 @@ from invariants import check_faces
 from likewise.engine import Engine
 from likewise.errors import SpecError
 from likewise.images import Album
-from likewise.make.attributes import DescribeSpec, describe
+from likewise.make.attributes import DescribeSpec, _of_masks, describe
 from likewise.make.describe_spec import COLUMNS
+from likewise.models.found import Found
+from likewise.models.seen import Seen
+from likewise.models.segmentation import CLASSES
 from portraits import portrait
 
 NEEDED = ["dlib-landmarks-5", "gender-v1", "age-v1", "emotion", "face-mesh", "selfie-multiclass"]
@@ -108,3 +111,16 @@ def test_a_column_that_is_there_is_not_replaced(faces, album):
     given = faces.with_attribute("measured_brightness", {"plain.png": 1.0})
     with pytest.raises(SpecError, match="replaces none"):
         describe(given, album, DescribeSpec(columns=("measured_brightness",)))
+
+
+def test_of_several_people_the_tone_is_that_of_the_face_that_is_meant():
+    """Two faces of unlike tone: the one at whose points the finder looked counts, whichever is larger."""
+    picture, classes = np.full((1, 256, 256, 3), 90, np.uint8), np.zeros((1, 256, 256), np.uint8)
+    for columns, colour in ((slice(20, 80), (230, 190, 170)), (slice(140, 250), (110, 70, 50))):
+        picture[0, 60:200, columns] = colour
+        classes[0, 60:200, columns] = CLASSES.index("face skin")
+    tones = []
+    for x in (50.0, 195.0):
+        seen = Seen(picture, [Found((0, 0, 9, 9), np.full((5, 2), [x, 130.0]), 1.0)], "centres")
+        tones.append(float(_of_masks(picture, classes, seen)["measured_ita"][0]))
+    assert tones[0] > 30 > 0 > tones[1]

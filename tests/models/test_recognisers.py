@@ -20,6 +20,8 @@ PARTS = {
     "mobilefacenet": ("mobilefacenet", "retinaface"),
     "openface": ("openface", "dlib-landmarks-5"),
     "faceplugin": ("faceplugin", "retinaface"),
+    "faceres": ("faceres", "dlib-landmarks-5"),
+    "facenet": ("facenet", "dlib-landmarks-5"),
 }
 FINDERS = {"dlib": "dlib-landmarks-5", "retinaface": "retinaface"}
 

@@ -145,6 +145,29 @@ def test_a_changed_model_is_noticed_at_its_first_answer(service, server, picture
 
 
 @pytest.mark.parametrize("name", VERSIONED)
+def test_a_model_that_changes_among_the_first_pictures_is_noticed_before_more_are_paid(service, server, pictures, name):
+    server.models = ["3.0", "3.1", "3.1", "3.1", "3.1", "3.1"]
+    with pytest.raises(ServiceError, match=r"got '3.0' \(1 pictures\) and '3.1'"):
+        service(name, concurrency=1).score(pictures)
+    assert server.calls == 2
+    server.models, server.model = [], "3.1"
+    with pytest.raises(ServiceError, match="one model version"):  # a new run, which knows it from the cassette
+        service(name, concurrency=1).score(pictures[[0, 2, 3, 4]])
+    assert server.calls == 3
+
+
+def test_a_key_that_a_service_repeats_is_not_shown_in_part(service, server, pictures, monkeypatch):
+    """The message is cut after 200 characters; the key would be cut in two there."""
+    key = "sk-" + "0123456789" * 4
+    monkeypatch.setenv("AZURE_VISION_KEY", key)
+    monkeypatch.setattr("likewise.services.wire._message", lambda answer: "x" * 185 + key)
+    server.key = "another"
+    with pytest.raises(ServiceError, match="accepts the key") as caught:
+        service("azure").score(pictures[:1])
+    assert key[:8] not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", VERSIONED)
 def test_a_changed_model_can_be_pinned_or_let_in(service, server, pictures, name):
     service(name).score(pictures)
     server.model = "3.1"

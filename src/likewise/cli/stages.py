@@ -145,6 +145,7 @@ DESCRIBE = Stage(
     needs=(FACES,),
     options=lambda plan: asdict(plan.describe) if plan.describe else {},
     make=describing,
+    version=2,
 )
 PROJECT = Stage(
     name="project",

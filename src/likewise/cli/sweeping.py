@@ -82,9 +82,11 @@ def _work(job: Job, spec: SweepSpec, editor: Editor) -> tuple[Faces, Sweep]:
         faces, album = framed(job)
         return faces, Sweep(spec, album, pictures, job.plan.seed, arms)
     from likewise.make.masked_sweep import MaskedSweep, frame_for, segmenter  # noqa: PLC0415  # networks load late
+    from likewise.models.finders import finder  # noqa: PLC0415
 
     faces = job.faces()
     job.used(segmenter())
+    job.used(finder(spec.finder))
     frame = frame_for(editor, job.plan.align)
     return faces, MaskedSweep(spec, job.album(faces), pictures, job.plan.seed, arms, frame)
 
@@ -130,7 +132,9 @@ def _counted(images: list[str], parts: list[dict[str, Any]], album: Album) -> li
     """Count what could not be edited, and what was unusual."""
     reasons = Counter(str(why) for part in parts for why in part["reason"] if why)
     unusual = Counter(remark for part in parts for told in part["remark"] for remark in str(told).split("|") if remark)
-    unusual.update(trait for image in images for trait in traits(inside(album.root, album.files[image])))
+    why = [str(reason) for part in parts for reason in part["reason"]]
+    edited = [image for image, reason in zip(images, why, strict=True) if not reason]
+    unusual.update(trait for image in edited for trait in traits(inside(album.root, album.files[image])))
     notes = [f"{count} of {len(images)} images are not edited: {why}." for why, count in reasons.most_common()]
     told = ", ".join(f"{what} ({count})" for what, count in unusual.most_common())
     return notes + ([f"Unusual pictures in the sweep, which are edited all the same: {told}."] if told else [])

@@ -20,12 +20,13 @@ from likewise.engine import Engine, Progress, Result
 from likewise.errors import ImageError, SpecError, some
 from likewise.images import Album
 from likewise.make.describe_spec import OF_FACES, POSE, TEXT, TONE, DescribeSpec
+from likewise.make.mask import one_piece
 from likewise.models.classifiers.faces import Age, Emotion, FaceResAge, FaceResGender, Gender
 from likewise.models.eyewear import WORN, worn_share
 from likewise.models.finders import finder
 from likewise.models.pose import MeshPose, PointsPose
 from likewise.models.seen import Seen, look_for_faces
-from likewise.models.segmentation import CLASSES, Segmenter, square
+from likewise.models.segmentation import CLASSES, SIDE, Segmenter, square
 from likewise.models.tone import brightness, lightness, sharpness, skin_tone
 from likewise.tables import Faces
 
@@ -171,10 +172,13 @@ def put_together(faces: Faces, parts: list[Result], spec: DescribeSpec) -> Descr
 
 def _of_masks(pictures: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], seen: Seen | None) -> Columns:
     skin, background = (CLASSES.index(name) for name in ("face skin", "background"))
+    faces = seen.faces if seen is not None else [None] * len(pictures)
     rows = []
-    for picture, of_pixels in zip(pictures, classes, strict=True):
-        small = square(picture)
-        rows.append((*skin_tone(small, of_pixels == skin), lightness(small, of_pixels == background)))
+    for picture, of_pixels, face in zip(pictures, classes, faces, strict=True):
+        small, scale = square(picture), np.array([SIDE, SIDE]) / (picture.shape[1], picture.shape[0])
+        middle = None if face is None else tuple((face.points.mean(axis=0) * scale).tolist())
+        own = one_piece(of_pixels == skin, near=middle)  # of several people the one that the other columns are about
+        rows.append((*skin_tone(small, own), lightness(small, of_pixels == background)))
     made = dict(zip(TONE, np.array(rows, dtype=np.float64).reshape(-1, 3).T, strict=True))
     return made if seen is None else made | {"predicted_eyeglasses": _eyeglasses(classes, seen)}
 

@@ -76,6 +76,7 @@ class Service:
         self._dates: list[str] = []
         self._refused: Counter[str] = Counter()
         self._said: set[str] = set()
+        self._counting = threading.Lock()
 
     # ---- what a service's own class says
 
@@ -130,7 +131,7 @@ class Service:
             fix = "Set replay = false to have the service asked, or bring the whole cassette."
             raise ServiceError(f"{self.name} is replayed", got=f"{len(missing)} pictures without an answer", fix=fix)
         self._purse.settle([Bill(self.name, self.where, len(missing), self.price)])
-        self._fetch(missing)
+        self._fetch(missing, self._models + self._versions_of(set(requests) - set(missing)))
         return [self._heard(request) for request in requests]
 
     def score(self, pictures: Pictures) -> dict[str, Array]:
@@ -175,26 +176,33 @@ class Service:
             self._refused[answer.refused] += 1
             return None
         self._models[answer.model] += 1
-        self._check_models()
+        self._check_models(self._models)
         reading = self._read(answer.answer)
         self._said |= set(reading.labels)
         return reading.renamed(self.rename)
 
-    def _check_models(self) -> None:
-        if len(self._models) > 1 and not self.mixed:
-            shown = " and ".join(f"{model!r} ({n} pictures)" for model, n in self._models.items())
-            newest = list(self._models)[-1]
+    def _versions_of(self, requests: set[str]) -> Counter[str]:
+        kept = (self._kept(request) for request in requests)
+        return Counter(answer.model for answer in kept if answer is not None and not answer.refused)
+
+    def _check_models(self, counted: Counter[str]) -> None:
+        if len(counted) > 1 and not self.mixed:
+            shown = " and ".join(f"{model!r} ({n} pictures)" for model, n in counted.items())
+            newest = list(counted)[-1]
             fix = (
                 f"Set version = {newest!r} in the rater's options to have every picture answered by that one, "
                 "or mixed = true to let them stand side by side, which the report then says."
             )
             raise ServiceError(f"one model version of {self.name} answers a whole audit", got=shown, fix=fix)
 
-    def _fetch(self, missing: dict[str, Pictures]) -> None:
-        """Ask about pictures, a few at a time; each answer is kept as it comes, whatever happens to the others."""
+    def _fetch(self, missing: dict[str, Pictures], known: Counter[str]) -> None:
+        """Ask about pictures, a few at a time; each answer is kept as it comes, whatever happens to the others.
+
+        ``known`` counts the model versions that have answered, on the cassette or a moment ago.
+        """
         if not missing:
             return
-        stop, known = threading.Event(), set(self._models)
+        stop = threading.Event()
         with self._connected(), ThreadPoolExecutor(self.concurrency) as pool:
             tasks = [pool.submit(self._one, request, picture, known, stop) for request, picture in missing.items()]
             try:
@@ -208,7 +216,7 @@ class Service:
                 with suppress(Stopped):
                     task.result()
 
-    def _one(self, request: str, picture: Pictures, known: set[str], stop: threading.Event) -> None:
+    def _one(self, request: str, picture: Pictures, known: Counter[str], stop: threading.Event) -> None:
         if stop.is_set():
             raise Stopped
         try:
@@ -245,16 +253,16 @@ class Service:
         asked = {**self._asked(), "shape": list(picture.shape)}
         return Answer(request=request, date=now, model=model, answer=clean, refused=refused, asked=asked)
 
-    def _check_answering(self, model: str, refused: str, known: set[str]) -> None:
+    def _check_answering(self, model: str, refused: str, known: Counter[str]) -> None:
         """Stop at the first answer of another model version, before more are paid for."""
         if refused:
             return
         if self.version and model not in ("", self.version):
             fix = f"Set version = {model!r} in the rater's options, or leave it out."
             raise ServiceError(f"{self.name} answers with model {self.version!r}", got=repr(model), fix=fix)
-        if known and model not in known and not self.mixed:
-            self._models[model] += 1
-            self._check_models()
+        with self._counting:
+            known[model] += 1
+            self._check_models(known)
 
     def _encoded(self, picture: Pictures) -> bytes:
         buffer = io.BytesIO()

@@ -95,7 +95,7 @@ class Rest(Service):
     def _understood(self, status: int, headers: Any, body: bytes) -> Any:
         answer = _parsed(body)
         if status in LATER:
-            raise Transient(f"status {status}: {_told(answer)}", wait=retry_after(headers))
+            raise Transient(f"status {status}: {self._words_of(answer)}", wait=retry_after(headers))
         if 200 <= status < 300:
             if answer is None:
                 raise Transient("an answer that is cut off or not JSON", charged=True)
@@ -103,11 +103,15 @@ class Rest(Service):
         reason = self._blames_picture(status, answer)
         if reason:
             raise Refused(reason, answer)
-        told = scrubbed(f"status {status}: {_told(answer)}", self._secrets())
+        told = f"status {status}: {self._words_of(answer)}"
         if status in KEY or "api key" in told.lower():
             fix = f"Set {self.key_env} to a key that is valid; what was answered is kept."
             raise ServiceError(f"{self.name} accepts the key", got=told, fix=fix)
         raise ServiceError(f"{self.name} understands the request", got=told)
+
+    def _words_of(self, answer: Any) -> str:
+        """Find the service's own message in its error; the key is taken out before it is cut, or a part might stay."""
+        return scrubbed(_message(answer), self._secrets())[:200]
 
 
 def _httpx() -> Any:
@@ -126,10 +130,8 @@ def _parsed(body: bytes) -> Any:
         return None
 
 
-def _told(answer: Any) -> str:
-    """Find the service's own message in its error."""
+def _message(answer: Any) -> str:
     inner = answer.get("error", answer.get("status", answer)) if isinstance(answer, dict) else {}
     if isinstance(inner, dict):
-        said = inner.get("message") or inner.get("description") or ""
-        return str(said)[:200] or "no message"
-    return str(inner)[:200]
+        return str(inner.get("message") or inner.get("description") or "no message")
+    return str(inner)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.errors import SpecError
-from likewise.models.classifiers.faces import BANDS, Age, Emotion, FaceResAge, FaceResGender, Gender, banded
+from likewise.errors import InputError, SpecError
+from likewise.models.classifiers.faces import BANDS, Age, Emotion, FaceResAge, FaceResGender, Gear, Gender, banded
 from likewise.models.seen import look_for_faces
 from likewise.plugins import create
 from portraits import portrait
 
-KINDS = [Gender, Age, Emotion, FaceResGender, FaceResAge]
+KINDS = [Gender, Age, Emotion, FaceResGender, FaceResAge, Gear]
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,15 @@ def test_chances_sum_to_one_and_no_face_is_no_answer(weights, pictures, kind):
     whole, single = kind().score(pictures), kind(batch=1).score(pictures)
     values = np.stack(list(whole.values()))
     assert np.isnan(values[:, 1]).all()
-    np.testing.assert_allclose(values[:, [0, 2, 3]].sum(axis=0), 1, atol=1e-3)
+    np.testing.assert_allclose(values[:, [0, 2, 3]].sum(axis=0), 3 if kind is Gear else 1, atol=1e-3)
     np.testing.assert_allclose(values, np.stack(list(single.values())), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [Gender, FaceResGender, Emotion])
+def test_the_weights_of_another_network_are_refused_at_once(weights, kind):
+    weights("age-v1")
+    with pytest.raises(InputError, match="the weights are those of"):
+        kind(weights="age-v1")
 
 
 def test_the_portrait_is_of_an_elderly_face(weights, pictures):

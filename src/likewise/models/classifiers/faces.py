@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import SpecError
+from likewise.errors import InputError, SpecError
 from likewise.models.batches import in_batches
 from likewise.models.intake import Intake
 from likewise.models.needs import licence_of
@@ -48,6 +48,15 @@ class FaceClassifier:
         self._session = session(str(where(weights or self.network)), device)
         self._finder, self._batch = finder, batch
         self.licence = licence_of(weights or self.network)
+        self._check_network(weights or self.network)
+
+    def _check_network(self, weights: str) -> None:
+        """Look at a blank face, so that the wrong file is noticed before the work and not in the middle of it."""
+        try:
+            self.labelled(Seen(np.zeros((0, 8, 8, 3), np.uint8), [], "dlib"))
+        except Exception as error:  # the runtime has an exception of its own for every wrong shape
+            got = f"{weights!r} ({type(error).__name__}: {str(error).splitlines()[0][:160]})"
+            raise InputError(f"the weights are those of {self.name}", got=got) from error
 
     def outputs(self, seen: Seen) -> dict[str, Array]:
         """Return the network's outputs ``[n, k]`` by name; NaN where no face was found."""
