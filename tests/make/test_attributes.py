@@ -123,4 +123,5 @@ def test_of_several_people_the_tone_is_that_of_the_face_that_is_meant():
     for x in (50.0, 195.0):
         seen = Seen(picture, [Found((0, 0, 9, 9), np.full((5, 2), [x, 130.0]), 1.0)], "centres")
         tones.append(float(_of_masks(picture, classes, seen)["measured_ita"][0]))
-    assert tones[0] > 30 > 0 > tones[1]
+    assert tones[0] > 30
+    assert tones[1] < 0
