@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import likewise as lw
 from likewise.cli.plan import read_plan
@@ -17,6 +18,7 @@ from likewise.errors import SpecError
 from likewise.make.sweep_spec import SweepSpec, editor_of, even_levels
 from likewise.plugins import register
 from likewise.world.occupants import WorldEditor
+from portraits import portrait
 from shell import run
 
 RATERS = '[[rater]]\nslot = "classifier"\nname = "world"\n'
@@ -71,6 +73,55 @@ def test_every_sweep_has_placebo_arms_and_they_stand_beside_the_slopes(small, ca
     page = (small / "report.html").read_text()
     assert "What editing does without turning anything" in page
     assert "Which edits were certified" in page
+
+
+PHOTOGRAPHS = """\
+format = 1
+
+[faces]
+images = "images"
+table = "people.csv"
+
+[contrast]
+column = "perceived_gender"
+focal = "female"
+reference = "male"
+
+[counterfactual]
+editor = "fader"
+levels = [-1, 0, 1]
+"""
+
+
+def test_photographs_of_all_kinds_are_edited_or_counted(tmp_path, capsys, weights):
+    """The whole verb with the shipped network: what could not be edited and what was unusual is said and kept."""
+    weights("retinaface")
+    weights("selfie-multiclass")
+    (tmp_path / "images").mkdir()
+    face = Image.fromarray(portrait()[0])
+    sideways = Image.Exif()
+    sideways[0x0112] = 6
+    face.save(tmp_path / "images" / "plain.png")
+    face.convert("L").save(tmp_path / "images" / "grey.png")
+    face.rotate(90, expand=True).save(tmp_path / "images" / "turned.jpg", exif=sideways)
+    face.convert("RGBA").save(tmp_path / "images" / "alpha.png")
+    Image.new("RGB", (300, 200), "grey").save(tmp_path / "images" / "wall.png")
+    names = ["plain.png", "grey.png", "turned.jpg", "alpha.png", "wall.png"]
+    genders = ["female", "male", "female", "male", "female"]
+    table = pd.DataFrame({"image": names, "identity": names, "perceived_gender": genders})
+    table.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "audit.toml").write_text(PHOTOGRAPHS)
+    for verb in ("read", "trials", "counterfactual"):
+        code, _, error = run(capsys, verb, tmp_path, "--quiet")
+        assert code == 0, error
+    told = notes(tmp_path, "counterfactuals")
+    assert "1 of 5 images are not edited: no face found." in told
+    assert "greyscale" in told and "turned upright by EXIF (1)" in told
+    made = lw.Faces.read(tmp_path / "counterfactuals" / "faces.parquet")
+    assert set(made.frame["parent"]) == set(names) - {"wall.png"}
+    assert (tmp_path / "counterfactuals" / "sheet.jpg").is_file()
+    licences = json.loads((tmp_path / "counterfactuals.json").read_text())["licences"]
+    assert {"retinaface", "selfie-multiclass"} <= set(licences)
 
 
 def test_labels_are_asked_three_ways(small, capsys):

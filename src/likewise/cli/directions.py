@@ -19,7 +19,7 @@ from likewise.engine import Engine
 from likewise.errors import SpecError, StageError, some
 from likewise.images import save
 from likewise.make.describe_spec import COLUMNS, DescribeSpec
-from likewise.make.directions import Directions, fit, shipped, summary
+from likewise.make.directions import LOGISTIC, Directions, fit, shipped, summary
 from likewise.make.sampled import Sampled, SampleSpec, sample
 from likewise.plugins import create
 from likewise.tables import Faces, Vectors
@@ -65,14 +65,16 @@ def _write(out: Path, made: Sampled, spec: SampleSpec) -> None:
     made.faces.write(out / FACES)
 
 
-def fit_directions(folder: Path, *, attributes: Sequence[str], labels: str, out: Path | None) -> list[str]:
+def fit_directions(
+    folder: Path, *, attributes: Sequence[str], labels: str, out: Path | None, rule: str = LOGISTIC
+) -> list[str]:
     """Fit directions on a folder's faces and latents, and write them."""
     faces, vectors = _faces(folder), Vectors.read(folder / LATENTS)
     if not attributes and not (attributes := fittable(faces)):
         raise SpecError("a column is a number or has two levels", got=some(faces.attributes) or "no columns")
     made_by = _made_by(folder)
     told = labels or f"{len(vectors)} faces of {folder.name}, {vectors.source}"
-    directions = fit(faces, vectors, list(attributes), labels=told, made_by=made_by)
+    directions = fit(faces, vectors, list(attributes), labels=told, made_by=made_by, rule=rule)
     path = directions.write(out or folder / FITTED)
     return [f"wrote {path}", *described(directions)]
 

@@ -38,6 +38,13 @@ def directions_sample(out: Path, workers: int, quiet: bool, **given: Any) -> Non
 @click.option("--attribute", "attributes", multiple=True, help="Column; default: every number and all with two levels.")
 @click.option("--labels", default="", help="What was labelled and by whom, for the card.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to; default: DIR/directions.npz.")
+@click.option(
+    "--rule",
+    type=click.Choice(["logistic", "least squares"]),
+    default="logistic",
+    show_default=True,
+    help="How two levels are told apart: logistic reads them best, least squares holds others more nearly.",
+)
 def directions_fit(folder: Path, **given: Any) -> None:
     """Fit on the faces and latents of an audit, or of `directions sample`; skill is on unseen identities."""
     from likewise.cli.directions import fit_directions

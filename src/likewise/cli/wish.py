@@ -129,12 +129,21 @@ def raters(wish: Wish, folder: Path | None) -> str:
     if wish.editor:
         told = "the same face with only the attribute turned"
         parts.append(f"[counterfactual]               # {told}\neditor = {quoted(wish.editor)}\n")
+        parts.append(_JUDGES)
     if wish.people:
         path = relative(wish.people, folder)
         parts.append(
             f'[ask]                          # what people answered\ncrowd = "file"\noptions = {{ path = {path} }}\n'
         )
     return "\n".join(parts)
+
+
+_JUDGES = """\
+# [certificate]                # without judges nobody knows whether the attribute moved, and nothing else did;
+# target = "faceres-gender: female"      # name some that had no part in the editing and are not audited
+# held = ["emotion: happy"]
+# recogniser = "openface"
+"""
 
 
 def _rater(slot: str, name: str) -> str:
