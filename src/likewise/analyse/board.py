@@ -35,7 +35,7 @@ def boards(
     for end in ("a", "b"):
         frame[f"group_{end}"] = frame[end].map(group)
         frame[f"identity_{end}"] = frame[end].map(whose)
-    frame["matched"] = False if pairs is None else frame["a"].isin([*pairs.frame["a"], *pairs.frame["b"]])
+    frame["matched"] = False if pairs is None else frame["a"].isin(_both_asked(pairs, frame))
     _check_same(frame)
     frame = frame.dropna(subset=["group_a", "group_b"])
     found = []
@@ -43,6 +43,13 @@ def boards(
         sheet = frame.merge(part[["unit", "value"]], left_on="pair", right_on="unit")
         found.append(Board.of(str(rater), str(question), sheet, by if isinstance(by, Contrast) else None, drop=drop))
     return found
+
+
+def _both_asked(pairs: Pairs, trials: pd.DataFrame) -> list[str]:
+    """Return the images of pairs of which both sides have a genuine trial: without a partner nobody is matched."""
+    asked = set(trials.loc[trials["same"].astype(bool), "a"])
+    frame = pairs.frame[pairs.frame["a"].isin(asked) & pairs.frame["b"].isin(asked)]
+    return [*frame["a"], *frame["b"]]
 
 
 def _check_same(frame: pd.DataFrame) -> None:

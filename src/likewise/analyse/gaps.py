@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from likewise.analyse.asked import Asked
 from likewise.analyse.explained import share_gone
-from likewise.analyse.resample import Interval, Statistic, covariance, jackknife, solve
+from likewise.analyse.resample import Interval, Statistic, covariance, jackknife, solve, welch
 from likewise.analyse.rows import remarked, row
 from likewise.errors import TableError
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
@@ -207,7 +207,15 @@ class Sheet:
         clusterings = [self.linked if paired else self.identity] + ([self.rater] if self.panel else [])
         codes = [pd.factorize(cluster[rows])[0].astype(np.int64) for cluster in clusterings]
         clusters = self.pairs if paired else None
-        found = jackknife(wanted.columns[rows], wanted.statistic, codes, level=level, clusters=clusters)
+        crude = sample == "all" and wanted.stat == "gap"
+        freedom = (
+            welch(wanted.columns, (_mean(0), _mean(1)), (self.focal == 1, self.focal == 0), self.identity)
+            if crude
+            else None
+        )
+        found = jackknife(
+            wanted.columns[rows], wanted.statistic, codes, level=level, clusters=clusters, freedom=freedom
+        )
         method = f"jackknife by {'pair' if paired else 'identity'}" + (" and rater" if self.panel else "")
         method += ", regression-adjusted" if wanted.stat == "adjusted_gap" else ""
         word = "all answers equal" if np.ptp(self.y[used]) == 0 else ""  # no spread is not the same as no doubt

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analyse.resample import Interval, jackknife
+from likewise.analyse.resample import Interval, Statistic, jackknife, welch
 from likewise.analyse.rows import row
 from likewise.errors import TableError
 from likewise.tables import Contrast, Estimates, Faces, Ratings
@@ -61,9 +61,12 @@ def _rows(quantity: str, part: pd.DataFrame, contrast: Contrast, sample: str, le
     columns = np.stack([column for here in sides.values() for column in (value * here, here)], axis=1).astype(
         np.float64
     )
+    codes = pd.factorize(identity)[0].astype(np.int64)
+    means: list[Statistic] = [lambda s: s[..., 0] / s[..., 1], lambda s: s[..., 2] / s[..., 3]]
     gap = jackknife(
-        columns, lambda s: s[..., 0] / s[..., 1] - s[..., 2] / s[..., 3], [pd.factorize(identity)[0]], level=level
-    )
+        columns, lambda s: means[0](s) - means[1](s), [codes],
+        level=level, freedom=welch(columns, means, list(sides.values()), codes),
+    )  # fmt: skip
     return [*rows, row(quantity, "gap", sample, contrast.label, gap, level=level, n=len(value), method=_METHOD)]
 
 

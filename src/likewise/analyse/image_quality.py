@@ -52,8 +52,7 @@ def feature_distances(
     gap = _normal(kid[0][0] - kid[1][0], kid[0][1] + kid[1][1], smallest, level)
     write = partial(row, sample="generated against real", group=by.label, n=len(table.values))
     rows.append(write(f"{features.source}, kid", "gap", found=gap, level=level, method="jackknife by identity"))
-    seen = {"kid": gap.estimate, "fid": fid[0] - fid[1]}
-    for stat, p in _permuted(table, seen, permutations, seed).items():
+    for stat, p in _permuted(table, fid[0] - fid[1], permutations, seed).items():
         method = f"{permutations} permutations"
         rows.append(
             write(f"{features.source}, {stat}", "p_value", found=bare(p, smallest), level=np.nan, method=method)
@@ -164,19 +163,30 @@ def _skewed(value: float, variance: float, clusters: int, level: float) -> Inter
     return Interval(value, low, max(high, plain.high), clusters)
 
 
-def _permuted(table: _Table, seen: dict[str, float], permutations: int, seed: int) -> dict[str, float]:
-    """Return the two-sided p of each gap: how often labels at random give one as large."""
+def _permuted(table: _Table, fid: float, permutations: int, seed: int) -> dict[str, float]:
+    """Return the two-sided p of each gap: how often labels at random give one as large.
+
+    The gap in KID is measured in its standard errors. Permuting the bare gap tests whether the groups are drawn *and
+    look* alike; groups that differ in size and spread, both drawn perfectly, it called apart in one world of three. FID
+    has no standard error, so its p is of that stronger hypothesis.
+    """
+    seen = {"kid": _in_errors(table, None), "fid": fid}
     hits = dict.fromkeys(seen, 0)
     for k in range(permutations):
         labels = _shuffled(table, np.random.default_rng([seed, k]))
         parts = [(table.part(side, True, labels), table.part(side, False, labels)) for side in (1, -1)]
         gaps = {
-            "kid": table.kid(1, labels)[0] - table.kid(-1, labels)[0],
+            "kid": _in_errors(table, labels),
             "fid": frechet_limit(*parts[0], seed=seed) - frechet_limit(*parts[1], seed=seed),
         }
         for stat, value in gaps.items():
             hits[stat] += abs(value) >= abs(seen[stat])
     return {stat: (count + 1) / (permutations + 1) for stat, count in hits.items()}
+
+
+def _in_errors(table: _Table, labels: Floats | None) -> float:
+    (one, v), (other, u) = table.kid(1, labels), table.kid(-1, labels)
+    return float((one - other) / max(v + u, 1e-300) ** 0.5)
 
 
 def _shuffled(table: _Table, rng: np.random.Generator) -> Floats:

@@ -45,7 +45,8 @@ def panel(
         rows.append(row(quantity, "share", sample, name, found, level=level, n=n, method=method))
     if compare is not None:
         first, second = (kinds.index(name) for name in compare)
-        found = jackknife(columns, _gap(first, second), codes, level=level)
+        fewest = min(len(np.unique(code[own[k] > 0])) for code in codes for k in (first, second))
+        found = jackknife(columns, _gap(first, second), codes, level=level, clusters=fewest)
         rows.append(row(quantity, "gap", sample, " - ".join(compare), found, level=level, n=len(y), method=_BY))
     return Estimates.of(rows)
 

@@ -153,7 +153,7 @@ class _Sheet:
                 rows.append(self._row(stat, str(name), function, group, level))
             rows.append(self._spread(group, str(name)))
         for stat in ("pass_rate", "quality", "d_prime"):
-            found = jackknife(self.columns, _gap(stat, base), self.clusterings, level=level)
+            found = jackknife(self.columns, _gap(stat, base), self.clusterings, level=level, clusters=self._fewest())
             quantity, n = f"{self.quantity}, {stat}", int(self.columns[:, ::2].sum())
             rows.append(row(quantity, "gap", self.arm, self.contrast.label, found, level=level, n=n, method=_BY))
         return rows + self._logit(level)
@@ -161,12 +161,26 @@ class _Sheet:
     def _row(self, stat: str, name: str, function: Statistic, group: int, level: float) -> dict[str, object]:
         own = self.columns[:, 4 * group : 4 * group + 4].sum(axis=0)
         n = int({"pass_rate": own[0], "base_failure": own[2]}.get(stat, own[0] + own[2]))
-        found, word = jackknife(self.columns, function, self.clusterings, level=level), ""
-        if stat in ("pass_rate", "base_failure", "accuracy"):
-            variance = float(covariance(self.columns, lambda t: function(t)[..., None], self.clusterings)[0, 0])
-            low, high, word = share_interval(found.estimate, variance, n=n, clusters=found.clusters, level=level)
-            found = Interval(found.estimate, low, high, found.clusters)
+        if stat not in ("pass_rate", "base_failure", "accuracy"):  # may rest on the other group's real faces, too
+            fewest = min(int(code.max()) + 1 for code in self._bearing(stat, group)[1])
+            found = jackknife(self.columns, function, self.clusterings, level=level, clusters=fewest)
+            return row(self.quantity, stat, self.arm, name, found, level=level, n=n, method=_BY)
+        columns, codes = self._bearing(stat, group)
+        found = jackknife(columns, function, codes, level=level)
+        variance = float(covariance(columns, lambda t: function(t)[..., None], codes)[0, 0])
+        low, high, word = share_interval(found.estimate, variance, n=n, clusters=found.clusters, level=level)
+        found = Interval(found.estimate, low, high, found.clusters)
         return row(self.quantity, stat, self.arm, name, found, level=level, n=n, method=remarked(_BY, word))
+
+    def _bearing(self, stat: str, group: int) -> tuple[Floats, list[Codes]]:
+        """Return the rows that bear on a group's statistic: others are no clusters of it."""
+        kinds = {"pass_rate": [0], "base_failure": [2]}.get(stat, [0, 2])
+        mine = self.columns[:, [4 * group + kind for kind in kinds]].any(axis=1)
+        return self.columns[mine], [pd.factorize(code[mine])[0].astype(np.int64) for code in self.clusterings]
+
+    def _fewest(self) -> int:
+        """Return the clusters of the smaller group."""
+        return min(int(code.max()) + 1 for group in (0, 1) for code in self._bearing("", group)[1])
 
     def _spread(self, group: int, name: str) -> dict[str, object]:
         """Write the sd of the generated images' own pass rates, which the paper puts behind its means."""

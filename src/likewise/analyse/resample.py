@@ -55,20 +55,40 @@ def jackknife(
     *,
     level: float,
     clusters: int | None = None,
+    freedom: float | None = None,
 ) -> Interval:
     """Return the statistic of the sums of ``columns [n, p]`` with an interval.
 
     One clustering, or two crossed ones, as codes ``[n]`` from 0. ``clusters`` is given when fewer clusters than the
-    codes have bear on the statistic (the rest only steady a regression), and sets the degrees of freedom.
+    codes have bear on the statistic (the rest only steady a regression), and sets the degrees of freedom. ``freedom``
+    is given when they are fewer still, because one of two groups is small (see ``welch``).
     """
     estimate = float(statistic(columns.sum(axis=0)))
     variance = float(covariance(columns, lambda total: statistic(total)[..., None], clusterings)[0, 0])
     count = min([int(code.max()) + 1 for code in clusterings] + ([clusters] if clusters else []))
-    half = float(stats.t.ppf((1 + level) / 2, count - 1)) * variance**0.5
+    known = count - 1 if freedom is None else min(freedom, count - 1)
+    half = float(stats.t.ppf((1 + level) / 2, known)) * variance**0.5
     if not np.isfinite([estimate, half]).all():
         fix = "A group needs two clusters at least, and covariates may not determine one another."
         raise InputError("the estimate exists, also without any one cluster", got=f"{estimate} +- {half}", fix=fix)
     return Interval(estimate, estimate - half, estimate + half, count)
+
+
+def welch(columns: Floats, means: Sequence[Statistic], own: Sequence[npt.NDArray[np.bool_]], codes: Codes) -> float:
+    """Return the degrees of freedom of a difference of two means (Welch, Satterthwaite): few, if a small group rules.
+
+    ``own`` says which rows each mean is of; a group's variance is known as well as it has clusters.
+    """
+    variances, known = [], []
+    for mean, mine in zip(means, own, strict=True):
+        code = np.unique(codes[mine], return_inverse=True)[1]
+        known.append(max(int(code.max()), 1))
+        one = covariance(columns[mine], lambda total, mean=mean: mean(total)[..., None], [code])  # type: ignore[misc]
+        variances.append(float(one[0, 0]))
+    spread = sum(variances)
+    if not spread > 0:
+        return float(min(known))
+    return float(spread**2 / sum(v**2 / k for v, k in zip(variances, known, strict=True)))
 
 
 def covariance(columns: Floats, statistic: Statistic, clusterings: Sequence[Codes]) -> Floats:

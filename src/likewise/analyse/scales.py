@@ -34,6 +34,7 @@ def scales(
     if column not in frame.columns:
         raise TableError("the answers say how sure people were", fix="Give Ratings with the column 'confidence'.")
     frame = frame[(frame["question"] == question) & frame[column].notna()]
+    frame = frame[frame["unit"].map(by.side(faces)) != 0]
     side = frame["unit"].map(by.side(faces)).to_numpy()
     steps = np.unique(frame[column])
     if len(steps) < 2:
@@ -50,17 +51,23 @@ def scales(
         wanted += [("share", f"{name}, step {step:g}", _share(group, k)) for k, step in enumerate(steps)]
     rows = []
     for stat, group_name, function in wanted:
-        found, word = _interval(stat, columns, function, codes, level)
-        method, n = remarked(_BY, word), int(columns.sum())
+        signs = [
+            sign for sign, name in ((1, by.focal), (-1, by.reference)) if group_name.split(", step ")[0] == str(name)
+        ]
+        mine = np.isin(side, signs or (1, -1))
+        own = [pd.factorize(code[mine])[0].astype(np.int64) for code in codes]
+        fewest = min(len(np.unique(code[side == sign])) for code in codes for sign in signs or (1, -1))
+        found, word = _interval(stat, columns[mine], function, own, level, fewest)
+        method, n = remarked(_BY, word), int(mine.sum())
         rows.append(row(quantity, stat, "all", group_name, found, level=level, n=n, method=method))
     return Estimates.of(rows)
 
 
 def _interval(
-    stat: str, columns: Floats, function: Statistic, codes: list[npt.NDArray[np.int64]], level: float
+    stat: str, columns: Floats, function: Statistic, codes: list[npt.NDArray[np.int64]], level: float, fewest: int
 ) -> tuple[Interval, str]:
     """Leave out images and raters; a share gets Wilson's interval for what its answers are worth."""
-    found = jackknife(columns, function, codes, level=level)
+    found = jackknife(columns, function, codes, level=level, clusters=fewest)
     if stat != "share":
         return found, ""
     variance = float(covariance(columns, lambda t: function(t)[..., None], codes)[0, 0])

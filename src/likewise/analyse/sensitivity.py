@@ -11,7 +11,7 @@ import pandas as pd
 
 from likewise.analyse.asked import Asked
 from likewise.analyse.bounds import e_value, e_value_limit, gamma_lost, mcnemar_p, ratio_of_difference, signed_rank_p
-from likewise.analyse.gaps import gaps
+from likewise.analyse.gaps import Sheet, gaps, sheets
 from likewise.analyse.logit import fit_logit
 from likewise.analyse.resample import Interval, jackknife, sign_flip, solve
 from likewise.analyse.rows import bare, remarked, row
@@ -44,20 +44,26 @@ def sensitivity(
     """
     matched = gaps(ratings, trials, faces, contrast, pairs=pairs, panel=panel, level=level)
     found = matched.where(stat="gap", sample="matched").frame.set_index("quantity")
+    laid = {sheet.quantity: sheet for sheet in sheets(Asked(ratings, trials, faces, contrast, panel), pairs, ())}
     rows: list[dict[str, object]] = []
     for quantity, part in Asked(ratings, trials, faces, contrast, panel).by_quantity():
         answer = part.groupby("image")["value"].mean()
         gap = found[found.index == quantity].iloc[0]
         rows += _pair_rows(quantity, _differences(answer, pairs), contrast, alpha, seed)
-        rows += _e_rows(quantity, answer, gap, contrast, level)
+        yes_no = bool(part["value"].isin([0.0, 1.0]).all())
+        ratio = _risk_ratio(laid[quantity], level) if yes_no else None
+        rows += _e_rows(quantity, answer, gap, contrast, level, ratio)
         for covariate in covariates:
-            rows += _observed(quantity, covariate, answer, faces, contrast, level)
+            rows += _observed(quantity, covariate, answer, faces, contrast, level, yes_no=yes_no)
     return Estimates.of(rows)
 
 
 def _differences(answer: pd.Series, pairs: Pairs) -> Floats:
-    frame = pairs.frame
-    d = (frame["a"].map(answer) - frame["b"].map(answer)).dropna().to_numpy(dtype=np.float64)
+    """Return the focal answer less the mean of its references', one a set: the pairs of a set are not independent."""
+    frame = pairs.frame[["a", "b"]]
+    told = pd.DataFrame({"set": frame["a"], "a": frame["a"].map(answer), "b": frame["b"].map(answer)}).dropna()
+    means = told.groupby("set", sort=False).mean()
+    d = (means["a"] - means["b"]).to_numpy(dtype=np.float64)
     if len(d) < 2:
         raise TableError("two pairs at least were answered on both sides", got=str(len(d)))
     return d
@@ -81,12 +87,35 @@ def _pair_rows(quantity: str, d: Floats, contrast: Contrast, alpha: float, seed:
     ]
 
 
+def _risk_ratio(sheet: Sheet, level: float) -> Interval | None:
+    """Return the ratio of the matched shares of yes; None where one of them is 0."""
+    columns, _ = sheet.alike()
+    mine = columns[:, :2].any(axis=1)
+    total = columns.sum(axis=0)
+    if not (total[2] > 0 and total[3] > 0):
+        return None
+    codes = pd.factorize(sheet.linked[mine])[0].astype(np.int64)
+
+    def log_ratio(sums: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            found: Floats = np.log(sums[..., 2] / sums[..., 0]) - np.log(sums[..., 3] / sums[..., 1])
+        return found
+
+    try:
+        return _exp(jackknife(columns[mine], log_ratio, [codes], level=level, clusters=sheet.pairs))
+    except InputError:  # all of a side's yeses come from one pair
+        return None
+
+
 def _e_rows(
-    quantity: str, answer: pd.Series, gap: pd.Series, contrast: Contrast, level: float
+    quantity: str, answer: pd.Series, gap: pd.Series, contrast: Contrast, level: float, ratio: Interval | None
 ) -> list[dict[str, object]]:
+    """Write the E-value: of the risk ratio for yes or no, else of the ratio that a standardised gap stands for."""
     spread = float(answer.std())
     estimate, low, high = (ratio_of_difference(float(gap[name]), spread) for name in ("estimate", "low", "high"))
     count, method = int(gap["clusters"]), "E-value of exp(0.91 gap / sd)"
+    if ratio is not None:
+        estimate, low, high, method = ratio.estimate, ratio.low, ratio.high, "E-value of the risk ratio"
     write = partial(row, quantity, sample="matched", group=contrast.label, level=np.nan, n=int(gap["n"]))
     return [
         write("e_value", found=bare(e_value(estimate), count), method=method),
@@ -95,7 +124,7 @@ def _e_rows(
 
 
 def _observed(
-    quantity: str, name: str, answer: pd.Series, faces: Faces, contrast: Contrast, level: float
+    quantity: str, name: str, answer: pd.Series, faces: Faces, contrast: Contrast, level: float, *, yes_no: bool
 ) -> list[dict[str, object]]:
     """Measure how a covariate goes with the attribute and with the answers, among the rated images."""
     side = contrast.side(faces).loc[answer.index]
@@ -113,11 +142,17 @@ def _observed(
     word = "" if fitted else "separates the groups: no finite ratio"
     answers = answer.to_numpy(dtype=np.float64)[there]
     slope = _slope_interval(x, answers, codes, level)
-    scale = 0.91 / float(answers.std())
+    # The relative change of a share of yes a standard deviation; of other answers, the ratio that it stands for.
+    by_mean = yes_no and answers.mean() > 0
+    scale = 1 / float(answers.mean()) if by_mean else 0.91 / float(answers.std())
     ratio = _exp(Interval(scale * slope.estimate, scale * slope.low, scale * slope.high, count))
     return [
         write("odds_ratio", found=odds, method=remarked("logit clustered by identity", word)),
-        write("answer_ratio", found=ratio, method="exp(0.91 slope / sd), jackknife by identity"),
+        write(
+            "answer_ratio",
+            found=ratio,
+            method=f"exp({'slope / mean' if by_mean else '0.91 slope / sd'}), jackknife by identity",
+        ),
     ]
 
 

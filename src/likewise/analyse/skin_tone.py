@@ -58,7 +58,8 @@ def tone_agreement(ratings: Ratings, faces: Faces, *, question: str, measured: s
     estimate = float(np.arctanh(np.clip(laid.correlation, -_NEARLY, _NEARLY)))
     clusters, raters = int(laid.identity.max()) + 1, int(laid.rater.max()) + 1
     variance = laid.variance() / (1 - np.tanh(estimate) ** 2) ** 2
-    half = float(stats.t.ppf((1 + level) / 2, clusters - 1)) * variance**0.5
+    known = min(clusters, raters) if raters > 1 else clusters  # whichever there are fewer of may rule the variance
+    half = float(stats.t.ppf((1 + level) / 2, known - 1)) * variance**0.5
     ends = np.tanh([estimate, estimate - half, estimate + half])
     found = Interval(float(ends[0]), float(ends[1]), float(ends[2]), clusters)
     method = "Spearman, jackknife by identity" + (" and rater" if raters > 1 else "")

@@ -19,7 +19,7 @@ from likewise.tables import Estimates, Faces, Ratings
 Floats = npt.NDArray[np.float64]
 Threshold = float | Mapping[str, float]
 """One for all raters, or one for each."""
-RARE = 5  # faces that carry the label at the middle step; with fewer, a ratio to it means nothing
+RARE = 5  # people whose faces carry the label at the middle step; with fewer, a ratio to it means nothing
 
 
 def slopes(
@@ -62,7 +62,7 @@ class Grid:
     @property
     def rare(self) -> bool:
         """Whether the label hardly occurs at the middle level."""
-        return bool(self.present[:, self.middle].sum() < RARE)
+        return len(np.unique(self.identity[self.present[:, self.middle] > 0])) < RARE
 
     @property
     def columns(self) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -150,7 +151,10 @@ def _slopes(job: Job) -> list[Estimates]:
         return []
     about: dict[str, Any] = {"threshold": thresholds, "level": job.plan.analyse.level}
     real = _of(own, made)
-    return [each(real, made, **about) for each in (slopes, slope_tests)] + _placebos(job, own, made, about)
+    found = [
+        part for each in (slopes, slope_tests) for part in noted(job, "slopes", partial(each, real, made, **about))
+    ]
+    return found + (_placebos(job, own, made, about) if found else [])
 
 
 def _ever_there(job: Job, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
@@ -177,9 +181,12 @@ def _placebos(job: Job, frame: pd.DataFrame, made: Faces, about: dict[str, Any])
     kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"]))]
     aside = Faces(kept[kept["source"] == RANDOM])
     moved, real = _of(frame, aside), _of(frame, made)
-    own = slopes(moved, aside, sample="random direction", **about).frame
+    own = noted(
+        job, "slopes of the random direction", partial(slopes, moved, aside, sample="random direction", **about)
+    )
+    beyond = partial(beyond_placebo, real, made, moved, aside, arm="random direction", **about)
     return [
-        Estimates(own[own["stat"].isin(["slope", "rate_slope"])]),
-        beyond_placebo(real, made, moved, aside, arm="random direction", **about),
+        *(Estimates(part.frame[part.frame["stat"].isin(["slope", "rate_slope"])]) for part in own),
+        *noted(job, "slopes beyond the random direction", beyond),
         *noted(job, "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Faces(kept)), Faces(kept), **about)),
     ]
