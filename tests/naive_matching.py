@@ -132,7 +132,7 @@ class Naive:
             used = [cells[u, v] for u, v in zip(rows, way, strict=True) if v is not None and (u, v) in cells]
             if len(used) == size == sum(v is not None for v in way):
                 totals.append(sum(used))
-        return min(totals)
+        return min(totals, default=float("inf"))
 
     def _cells(self) -> dict[tuple[str, object], float]:
         cells: dict[tuple[str, object], float] = {}

@@ -76,12 +76,14 @@ def tiny(monkeypatch):
 def test_one_broken_file_among_many_is_named_or_counted_by_group_and_the_rest_is_projected(audit, capsys):
     table = pd.read_csv(audit / "faces.csv")
     (audit / "images" / f"{table['image'][3]}.png").write_bytes(b"no picture")
+    plan = audit / "audit.toml"
+    own = plan.read_text()
+    plan.write_text(own.replace("[faces]\n", '[faces]\nbad_images = "error"\n'))
     code, _, err = run(capsys, "run", audit, "--quiet")
     assert code == 2
     assert table["image"][3] in err
     assert "bad_images" in err
-    plan = audit / "audit.toml"
-    plan.write_text(plan.read_text().replace("[faces]\n", '[faces]\nbad_images = "drop"\n'))
+    plan.write_text(own)
     (read,) = run_stages(str(audit), voice=Quiet(), only="read")
     assert any(f"'{table['perceived_gender'][3]}': 1" in note for note in read.notes)
     (projected,) = run_stages(str(audit), voice=Quiet(), only="project")
@@ -90,26 +92,28 @@ def test_one_broken_file_among_many_is_named_or_counted_by_group_and_the_rest_is
 
 def test_a_thumbnail_and_an_image_that_comes_to_no_end_are_failures_of_their_own(tmp_path, tiny, monkeypatch):
     rng = np.random.default_rng(0)
-    for name, side in (("good", 64), ("small", 20), ("odd", 64)):
+    for name, side in (("good", 64), ("small", 20), ("odd", 64), ("worse", 64), ("last", 64)):
         save(tmp_path / f"{name}.png", rng.integers(0, 255, (side, side, 3), dtype=np.uint8))
     (tmp_path / "broken.png").write_bytes(b"no picture")
     monkeypatch.setattr(Tiny, "resolution", 1024)
     monkeypatch.setattr("likewise.make.project.solver", lambda spec: (Tiny(), Squares(), _Solve()))
-    keys = ["good", "small", "odd", "broken"]
+    keys = ["good", "small", "odd", "worse", "broken", "last"]
     album = Album(tmp_path, {key: f"{key}.png" for key in keys})
     made = Projection(ProjectSpec(generator="tiny", perceptual="squares"), album)(keys)
-    assert made["state"].tolist() == [PROJECTED, TOO_SMALL, ASTRAY, UNOPENED]
+    assert made["state"].tolist() == [PROJECTED, TOO_SMALL, ASTRAY, ASTRAY, UNOPENED, PROJECTED]
     assert np.isfinite(made["w"]).all(), "what failed holds nothing that could spoil the rest"
-    assert np.isfinite(made["distance"]).tolist() == [True, False, False, False]
+    assert np.isfinite(made["distance"]).tolist() == [True, False, False, False, False, True]
 
 
 class _Solve:
-    """Gives a latent for the first image and no number for the next."""
+    """Gives a latent for the first image, no number for the next, an accident for the third, and then a latent."""
 
     size, calls = 64, 0
 
     def __call__(self, targets):
         self.calls += 1
+        if self.calls == 3:
+            raise RuntimeError("expected scalar type Float but found Half")
         value = np.nan if self.calls == 2 else 0.5
         return np.full((1, 4, 8), value, np.float32), np.array([value])
 

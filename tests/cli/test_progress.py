@@ -36,3 +36,12 @@ def test_every_voice_keeps_stdout_clean(capsys, speaker):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert isinstance(speaker, Quiet) or "hello [not markup]" in shown.err
+
+
+def test_what_an_earlier_run_did_says_nothing_about_the_rate(monkeypatch, capsys):
+    clock = iter([0.0, 0.01, 10.0])
+    monkeypatch.setattr("likewise.cli.progress.time.monotonic", lambda: next(clock))
+    with Log().task("project", 10_000) as task:
+        task.advance(9_000)
+        task.advance(10)
+    assert "9010/10000, 1/s, about 990 s left" in capsys.readouterr().err

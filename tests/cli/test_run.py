@@ -241,10 +241,11 @@ def test_a_wrong_table_stops_the_run_before_any_work(audit, capsys, edit, says):
 
 def test_an_image_that_does_not_decode(audit, capsys):
     (audit / "images" / "w0001-2.png").write_bytes(b"not an image")
+    change(audit, 'table = "faces.csv"', 'table = "faces.csv"\nbad_images = "error"')
     code, _, err = run(capsys, "run", audit)
     assert code == 2
     assert "every image can be decoded; got none from 'w0001-2'" in err
-    change(audit, 'table = "faces.csv"', 'table = "faces.csv"\nbad_images = "drop"')
+    change(audit, '\nbad_images = "error"', "")
     code, _, err = run(capsys, "run", audit)
     assert code == 0
     assert "1 images do not decode and are left out: {'male': 1}" in err

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,6 +44,8 @@ def test_optimal_is_the_best_of_all_matchings_and_never_worse_than_greedy(
     assert len(found) >= len(greedy)
     assert len(found) > len(greedy) or total <= greedy.frame["distance"].sum() + 1e-9
     assert len(found) == 0 or total == pytest.approx(naive.best_total(len(found)), abs=1e-9)
+    more = len(found) + 1
+    assert more > (most or more) or not np.isfinite(naive.best_total(more)), "no matching has more pairs"
 
 
 def test_optimal_finds_the_pair_that_greed_gives_away():
@@ -66,14 +69,27 @@ def test_memory_and_threads_change_nothing(world, contrast):
     assert first == lw.match(world.faces, world.vectors, contrast, spec, memory=2**20, threads=1)
 
 
+def test_memory_changes_no_pair_where_many_are_as_good():
+    """Ties without end and a rule that leaves few pairs: which of the equally good ones is taken hangs on nothing."""
+    rng = np.random.default_rng(0)
+    n = 600
+    frame = pd.DataFrame({"image": [f"i{k:03d}" for k in range(n)], "identity": np.arange(n) // 6})
+    frame["perceived_gender"] = np.where(frame["identity"] % 2, "male", "female")
+    frame["site"] = frame["identity"] // 2
+    faces = lw.Faces(frame)
+    vectors = lw.Vectors(faces.images, rng.integers(0, 2, (n, 2)).astype(float), source="corners")
+    spec = lw.MatchSpec(method="optimal", exact=("site",))
+    first = lw.match(faces, vectors, CONTRAST, spec)
+    for memory in (2**19, 2**20, 2**24):
+        assert first == lw.match(faces, vectors, CONTRAST, spec, memory=memory)
+
+
 def test_too_large_a_problem_is_refused_with_a_way_out(world, contrast):
     with pytest.raises(SpecError, match="narrow the rules"):
         lw.match(world.faces, world.vectors, contrast, lw.MatchSpec(method="optimal"), memory=100)
 
 
 def _faces(sides: str) -> lw.Faces:
-    import pandas as pd
-
     names = {"f": "female", "m": "male"}
     frame = pd.DataFrame({"image": [f"i{k}" for k in range(len(sides))], "perceived_gender": [names[s] for s in sides]})
     return lw.Faces(frame.assign(identity=np.arange(len(sides))))

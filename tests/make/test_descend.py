@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from likewise.errors import PluginError
-from likewise.make.descend import SINGH2021, Leg, Objective, cloud_of, descend, rows_apart, shrunk, solver_of
+from likewise.make.descend import REFINE, SINGH2021, Leg, Objective, cloud_of, descend, rows_apart, shrunk, solver_of
 from likewise.world.occupants import Pixels, WorldGenerator
 from tiny import Squares, Tiny
 
@@ -48,10 +49,13 @@ def test_images_of_a_batch_do_not_see_each_other():
         np.testing.assert_allclose(together[row], alone[0], atol=1e-5)
 
 
-def test_most_steps_are_cheap_and_the_last_are_exact():
+def test_most_steps_are_cheap_and_the_last_are_exact(monkeypatch):
+    small = tuple(replace(leg, size=leg.size and 16) for leg in REFINE)  # the toy has no exit of 128 px
+    monkeypatch.setattr("likewise.make.descend.REFINE", small)
     tiny = Tiny()
-    solver_of(tiny, Squares(), "refine", weight=0.1, seed=0)(targets())
-    assert tiny.drawn[-1] == tiny.resolution
+    solver_of(tiny, Squares(), "refine", weight=0.1, seed=0)(targets(1))
+    steps = tiny.drawn[-1 - sum(leg.steps for leg in REFINE) : -1]  # the last drawing only judges what is left
+    assert steps == [16] * REFINE[0].steps + [tiny.resolution] * REFINE[1].steps
 
 
 def test_lambda_draws_the_rows_together_and_infinity_ties_them():

@@ -28,7 +28,7 @@ covariates = [{covariates}]    # what should be alike; checked by balance, adjus
 {faces}
 image = {image}                # column with the file name, with or without its ending
 identity = {identity}          # column that says whose image it is
-bad_images = "error"           # or "drop": leave out images that do not decode, and count them
+bad_images = "drop"            # images that do not decode are left out and counted; or "error"
 missing_images = {missing}       # or "drop": leave out rows whose image is not in the folder, and count them
 {rename}
 

@@ -42,7 +42,8 @@ class FacesPlan:
     image: str = "image"
     identity: str = "identity"
     rename: dict[str, str] = field(default_factory=dict)
-    bad_images: str = "error"
+    bad_images: str = "drop"
+    """What to do with files that do not decode: leave them out and count them by group, or refuse."""
     missing_images: str = "error"
     """What to do with rows whose image is not in the folder: refuse, or drop them and count them."""
 

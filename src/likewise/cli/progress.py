@@ -25,6 +25,7 @@ from rich.text import Text
 from likewise.engine import Progress, Silent
 
 _EVERY = 5.0  # seconds between two lines of a log
+_AT_ONCE = 0.05
 
 
 class Voice(Protocol):
@@ -124,13 +125,17 @@ class _LogTask:
     started: float
     said: float
     done: int = 0
+    before: int = 0
+    """What an earlier run had done: it is told at once, and says nothing about how fast this one is."""
 
     def advance(self, items: int) -> None:
         self.done += items
         now = time.monotonic()
-        if now - self.said >= _EVERY and 0 < self.done < self.total:
-            left = (now - self.started) / self.done * (self.total - self.done)
-            rate = self.done / (now - self.started)
+        if now - self.started < _AT_ONCE:
+            self.before += items
+        if now - self.said >= _EVERY and self.before < self.done < self.total:
+            rate = (self.done - self.before) / (now - self.started)
+            left = (self.total - self.done) / rate
             self.log.say(f"  {self.name}: {self.done}/{self.total}, {rate:.3g}/s, about {left:.0f} s left")
             self.said = now
 

@@ -43,7 +43,7 @@ class Listed:
 
 def approximate_lists(scan: Scan, progress: Progress) -> Listed:
     """Return what an index lists for every row, measured exactly."""
-    few = scan.few_lists(progress)
+    few = scan.few_lists(progress, most=scan.memory / 64)
     if few is not None:
         return Listed(few, 1.0, 0)
     metric = scan.metric

@@ -23,6 +23,7 @@ from likewise.engine import Engine, Progress, Result, Silent
 
 LIST = 48  # partners remembered a row at first; a matter of speed alone
 _FEW = 0.02  # the share of admissible pairs up to which they are simply listed
+_LISTED = 2**24  # pairs of an optimal matching that are listed at most; not by the memory, which may change no pair
 _FOLD = 32
 _SLAB = 256
 _LEAST_ROWS, _MOST_ROWS = 16, 4096
@@ -97,16 +98,16 @@ class Scan:
     def lists(self, progress: Progress | None = None) -> list[Nearest]:
         """Return the nearest of every row: all of its partners if there are few, or the first ones."""
         progress = progress or Silent()
-        few = self.few_lists(progress)
+        few = self.few_lists(progress, most=self.memory / 64)
         if few is not None:
             return few
         self.metric = shadowed(self.metric, self.farthest, memory=self.memory, threads=self.threads)
         most = -(-LIST // 3) if self.metric.settled else LIST  # a ready table is asked again at little cost
         return [entry for part in self._first_lists(most, progress) for entry in part]
 
-    def few_lists(self, progress: Progress) -> list[Nearest] | None:
-        """Return all partners of every row, measured, if the rules leave few, else nothing."""
-        few = self._few(progress) if self.rules else None
+    def few_lists(self, progress: Progress, *, most: float = np.inf) -> list[Nearest] | None:
+        """Return all partners of every row, measured, if the rules leave few (at most so many pairs), else nothing."""
+        few = self._few(progress, most) if self.rules else None
         return None if few is None else self._measured(few)
 
     def _first_lists(self, most: int, progress: Progress) -> Iterator[list[Nearest]]:
@@ -175,7 +176,7 @@ class Scan:
 
     def listed(self, progress: Progress | None = None) -> tuple[Index, Index, Floats] | None:
         """Return all admissible pairs and their distances if the rules leave few, else nothing."""
-        lists = self.few_lists(progress or Silent())
+        lists = self.few_lists(progress or Silent(), most=_LISTED)
         if lists is None:
             return None
         rows = np.repeat(np.arange(len(lists)), [len(entry.columns) for entry in lists])
@@ -195,10 +196,10 @@ class Scan:
         known = np.full(int(there.sum()), self.metric.settled)
         return Nearest(columns[at[there]], values[there].astype(np.float64), known, rest, settled)
 
-    def _few(self, progress: Progress) -> list[tuple[Index, Index]] | None:
+    def _few(self, progress: Progress, most: float) -> list[tuple[Index, Index]] | None:
         """Return for runs of rows the pairs that keep all rules, or nothing when there are too many of them."""
         rows, everyone = self.metric.shape
-        limit = min(_FEW * rows * everyone, self.memory / 64)
+        limit = min(_FEW * rows * everyone, most)
         found: list[tuple[Index, Index]] | None = []
         count = 0
         for more, pairs in self._kept_pairs(limit):

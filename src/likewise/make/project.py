@@ -10,7 +10,6 @@ mean: lambda_sum = lambda_mean / (L * D).) How the minimum is sought is the ``me
 
 from __future__ import annotations
 
-import contextlib
 import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -113,12 +112,19 @@ def _shown(album: Album, image: str, size: int, *, least: int) -> tuple[int, Pic
 
 
 def _found(solve: Solver, target: Signals) -> tuple[Array, float] | None:
-    """Project one image; a sum that ends in no number is that image's failure. An accident is the engine's business."""
-    with contextlib.suppress(ArithmeticError, np.linalg.LinAlgError):
+    """Project one image; whatever goes wrong with it is that image's failure, and the others go on.
+
+    Want of memory is not: it would fail the next image as well, so it is the engine's business.
+    """
+    try:
         w, left = solve(target)
-        if np.isfinite(w).all() and np.isfinite(left).all():
-            return w[0], float(left[0])
-    return None
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return None
+    except RuntimeError as error:
+        if "memory" in str(error).lower():
+            raise
+        return None
+    return (w[0], float(left[0])) if np.isfinite(w).all() and np.isfinite(left).all() else None
 
 
 def _kept_solver(key: str, spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:

@@ -121,6 +121,14 @@ class MatchSpec:
             _one_of(word, ("identity",), "antiexact")
 
     def _check_numbers(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(entry.default, bool) and not isinstance(value, bool):
+                raise SpecError(f"{entry.name} is true or false", got=repr(value))
+        for name in ("difficulty_ratio", "difficulty_at_least"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise SpecError(f"{name} is a number", got=repr(value))
         for name, least in (("max_pairs", 1), ("ratio", 1), ("folds", 0), ("seed", 0)):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
@@ -203,7 +211,10 @@ def _words(value: object, option: str) -> tuple[str, ...]:
 def _limits(value: Mapping[str, float] | tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
     """Return calipers in the order of their names; only the score's own may be lifted with infinity."""
     pairs = value.items() if isinstance(value, Mapping) else value
-    limits = tuple(sorted((str(name), float(limit)) for name, limit in pairs))
+    try:
+        limits = tuple(sorted((str(name), float(limit)) for name, limit in pairs))
+    except (TypeError, ValueError):
+        raise SpecError("a caliper is a number of at least 0", got=repr(dict(pairs))) from None
     wrong = [name for name, limit in limits if not (0 <= limit < float("inf") or (name == "score" and limit > 0))]
     if wrong:
         raise SpecError("a caliper is a number of at least 0", got=f"another for {some(wrong)}")
