@@ -76,3 +76,37 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(SpecError, match="one by one"):
         match_levels(faces, vectors, CONTRASTS, lw.MatchSpec(method="optimal"))
     assert "Only 4 of the 99 sets" in match_levels(faces, vectors, CONTRASTS, lw.MatchSpec(max_pairs=99)).note
+
+
+def test_people_on_several_levels_are_named_or_left_out_and_counted():
+    faces, vectors = problem(2)
+    frame = faces.frame
+    who = frame["identity"].value_counts().index[0]
+    frame.loc[frame["identity"] == who, "skin"] = ["light", "dark", "medium"][: (frame["identity"] == who).sum()]
+    mixed = lw.Faces(frame)
+    with pytest.raises(ContrastError, match="both_sides"):
+        match_levels(mixed, vectors, CONTRASTS)
+    found = match_levels(mixed, vectors, CONTRASTS, lw.MatchSpec(both_sides="drop"))
+    assert f"{(frame['identity'] == who).sum()} images of people on several levels are left out" in found.note
+    kept = faces.subset(frame.loc[frame["identity"] != who, "image"])
+    assert found.frame["a"].tolist() == match_levels(kept, vectors, CONTRASTS).frame["a"].tolist()
+
+
+def test_an_approximate_search_is_refused():
+    faces, vectors = problem(0)
+    with pytest.raises(SpecError, match="one by one"):
+        match_levels(faces, vectors, CONTRASTS, lw.MatchSpec(search="approximate"))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"references": "false"}, "references is true or false"),
+        ({"caliper_in_sd": "no"}, "caliper_in_sd is true or false"),
+        ({"references": True, "difficulty_ratio": "2"}, "difficulty_ratio is a number"),
+        ({"caliper": {"light": "near"}}, "a caliper is a number"),
+    ],
+)
+def test_options_of_the_wrong_kind_are_refused(options, says):
+    with pytest.raises(SpecError, match=says):
+        lw.MatchSpec(**options)

@@ -60,20 +60,24 @@ def match_levels(
     spec = spec or MatchSpec()
     _check(contrasts, spec)
     check_keys(faces, vectors)
-    _check_people(faces, contrasts)
+    faces, several = _on_one_level(faces, contrasts, spec)
     stars = _Stars.of(faces, vectors, contrasts, spec, within, memory, threads or usable_threads())
     chosen = stars.sets(spec.max_pairs)
     frame = stars.frame(chosen)
     proof = _proof(frame, faces, contrasts, spec, within)
     short = spec.max_pairs is not None and len(chosen) < spec.max_pairs
-    note = "No set keeps all the rules" if not chosen else ""
+    notes = {
+        "No set keeps all the rules": not chosen,
+        f"Only {len(chosen)} of the {spec.max_pairs} sets asked for could be had": short and chosen,
+        f"{several} images of people on several levels are left out": several,
+    }
     return Pairs(
         frame,
         spec=spec,
         ledger=proof,
         dropped=stars.dropped(frame),
         offered=stars.offered,
-        note=f"Only {len(chosen)} of the {spec.max_pairs} sets asked for could be had" if short and chosen else note,
+        note="; ".join(said for said, so in notes.items() if so),
     )
 
 
@@ -83,16 +87,20 @@ def _check(contrasts: Sequence[Contrast], spec: MatchSpec) -> None:
     if len({str(contrast.focal) for contrast in contrasts}) < len(contrasts):
         raise ContrastError("each focal level is named once", got=some(contrasts))
     taken = spec.method == "greedy" and spec.order == "closest" and spec.distance in ("euclidean", "mean_row")
-    if not taken or spec.ratio > 1 or spec.references or spec.remove_contrast:
+    if not taken or spec.ratio > 1 or spec.references or spec.remove_contrast or spec.search != "exact":
         fix = "Match the levels one by one with match()."
         raise SpecError("sets of several levels are matched greedily, closest first, by a plain distance", fix=fix)
 
 
-def _check_people(faces: Faces, contrasts: Sequence[Contrast]) -> None:
+def _on_one_level(faces: Faces, contrasts: Sequence[Contrast], spec: MatchSpec) -> tuple[Faces, int]:
+    """Return the faces of identities that are on one level, and how many images the others have."""
     levels = faces.attribute(contrasts[0].column).groupby(faces.identities).nunique()
     several = sorted(levels.index[levels > 1])
-    if several:
-        raise ContrastError("an identity is on one level", got=f"several for {some(several)}", fix="Mend the labels.")
+    if several and spec.both_sides != "drop":
+        fix = "Mend the labels, or set both_sides to 'drop'."
+        raise ContrastError("an identity is on one level", got=f"several for {some(several)}", fix=fix)
+    kept = faces.subset([image for image in faces.images if levels[faces.identities[image]] < 2]) if several else faces
+    return kept, len(faces) - len(kept)
 
 
 @dataclass

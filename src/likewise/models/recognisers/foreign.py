@@ -10,9 +10,8 @@ from __future__ import annotations
 from likewise.models.intake import Intake
 from likewise.models.needs import licence_of
 from likewise.models.recognisers.aligned import BATCH, Card
+from likewise.models.recognisers.known import SUBSET
 from likewise.models.recognisers.onnx import OnnxRecogniser
-
-SET_ON = "300 people of the CelebA-HQ subset, FMR 0.001 for impostors of one perceived gender, by likewise"
 
 FACERES_INTAKE = Intake(
     size=224, template="face-40", finder="dlib", colour="BGR", layout="NHWC",
@@ -27,7 +26,7 @@ def faceres(*, weights: str = "faceres", device: str = "cpu", batch: int = BATCH
     """FaceRes: 1,024 numbers."""
     card = Card(
         name="faceres", family="faceres", licence=licence_of(weights), intake=FACERES_INTAKE, distance="cosine",
-        threshold=0.376, set_on=SET_ON,
+        threshold=0.376, set_on=SUBSET,
     )  # fmt: skip
     return OnnxRecogniser(card, weights, output="embedding", device=device, batch=batch)
 
@@ -36,6 +35,6 @@ def facenet(*, weights: str = "facenet", device: str = "cpu", batch: int = BATCH
     """FaceNet: 512 numbers; its graph whitens each crop itself."""
     card = Card(
         name="facenet", family="facenet", licence=licence_of(weights), intake=FACENET_INTAKE, distance="cosine",
-        threshold=0.394, set_on=SET_ON,
+        threshold=0.394, set_on=SUBSET,
     )  # fmt: skip
     return OnnxRecogniser(card, weights, output="embedding", device=device, batch=batch)
