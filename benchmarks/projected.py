@@ -74,7 +74,7 @@ def line(name: str, made: pd.DataFrame) -> str:
 
 def beside(name: str, made: pd.DataFrame, refined: pd.DataFrame) -> str:
     """Compare a way with ``refine`` on the same photographs."""
-    both = made.join(refined, rsuffix=" refine", how="inner")
+    both = made.merge(refined, left_index=True, right_index=True, suffixes=("", " refine"))
     cost = both["seconds"].median() / both["seconds refine"].median()
     apart = both["recogniser"] - both["recogniser refine"]
     return (

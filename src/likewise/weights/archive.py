@@ -6,6 +6,7 @@ folder. An archive that tries to (or that would unpack to far more than weights 
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import lzma
@@ -52,7 +53,9 @@ def extract(archive: Path, members: Mapping[str, str], folder: Path) -> dict[str
 def _told(archive: Path) -> Iterator[None]:
     try:
         yield
-    except _BROKEN as error:
+    except (*_BROKEN, OSError) as error:
+        if not isinstance(error, _BROKEN) and error.errno != errno.EINVAL:
+            raise  # the disk's business; EINVAL is a place before the file's beginning, which only the archive names
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         fix = "It is damaged or cut off; get it again."
         raise ArchiveError(f"{archive.name} is a whole archive", got=reason, fix=fix) from error
