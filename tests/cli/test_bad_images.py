@@ -17,7 +17,7 @@ from likewise.cli.run import run as run_stages
 from likewise.images import Album, save
 from likewise.make.align import FAILED, MOVED, UNREADABLE, Alignment, AlignSpec, tally
 from likewise.make.align import TOO_SMALL as TOO_TINY
-from likewise.make.project import ASTRAY, PROJECTED, TOO_SMALL, Projection, ProjectSpec
+from likewise.make.project import ADRIFT, ASTRAY, PROJECTED, TOO_SMALL, Projection, ProjectSpec
 from likewise.make.project import UNREADABLE as UNOPENED
 from likewise.models.stylegan2 import StyleGAN2
 from likewise.plugins import register
@@ -92,21 +92,21 @@ def test_one_broken_file_among_many_is_named_or_counted_by_group_and_the_rest_is
 
 def test_a_thumbnail_and_an_image_that_comes_to_no_end_are_failures_of_their_own(tmp_path, tiny, monkeypatch):
     rng = np.random.default_rng(0)
-    for name, side in (("good", 64), ("small", 20), ("odd", 64), ("worse", 64), ("last", 64)):
+    for name, side in (("good", 64), ("small", 20), ("odd", 64), ("worse", 64), ("far", 64), ("last", 64)):
         save(tmp_path / f"{name}.png", rng.integers(0, 255, (side, side, 3), dtype=np.uint8))
     (tmp_path / "broken.png").write_bytes(b"no picture")
     monkeypatch.setattr(Tiny, "resolution", 1024)
     monkeypatch.setattr("likewise.make.project.solver", lambda spec: (Tiny(), Squares(), _Solve()))
-    keys = ["good", "small", "odd", "worse", "broken", "last"]
+    keys = ["good", "small", "odd", "worse", "far", "broken", "last"]
     album = Album(tmp_path, {key: f"{key}.png" for key in keys})
     made = Projection(ProjectSpec(generator="tiny", perceptual="squares"), album)(keys)
-    assert made["state"].tolist() == [PROJECTED, TOO_SMALL, ASTRAY, ASTRAY, UNOPENED, PROJECTED]
+    assert made["state"].tolist() == [PROJECTED, TOO_SMALL, ASTRAY, ASTRAY, ADRIFT, UNOPENED, PROJECTED]
     assert np.isfinite(made["w"]).all(), "what failed holds nothing that could spoil the rest"
-    assert np.isfinite(made["distance"]).tolist() == [True, False, False, False, False, True]
+    assert np.isfinite(made["distance"]).tolist() == [True, False, False, False, False, False, True]
 
 
 class _Solve:
-    """Gives a latent for the first image, no number for the next, an accident for the third, and then a latent."""
+    """Gives a latent, no number, an accident, a latent that is far off, and a latent again."""
 
     size, calls = 64, 0
 
@@ -114,7 +114,7 @@ class _Solve:
         self.calls += 1
         if self.calls == 3:
             raise RuntimeError("expected scalar type Float but found Half")
-        value = np.nan if self.calls == 2 else 0.5
+        value = {2: np.nan, 4: 1.5}.get(self.calls, 0.5)
         return np.full((1, 4, 8), value, np.float32), np.array([value])
 
     def from_mean(self, targets):

@@ -23,8 +23,13 @@ from likewise.make.gauss_newton import GaussNewton
 from likewise.make.solver import Floats, Solver
 from likewise.plugins import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
 
-PROJECTED, UNREADABLE, TOO_SMALL, ASTRAY = 0, 1, 2, 3
-FAILURES = {UNREADABLE: "cannot be opened", TOO_SMALL: "too small", ASTRAY: "the projection came to no end"}
+PROJECTED, UNREADABLE, TOO_SMALL, ASTRAY, ADRIFT = 0, 1, 2, 3, 4
+FAILURES = {
+    UNREADABLE: "cannot be opened",
+    TOO_SMALL: "too small",
+    ASTRAY: "the projection came to no end",
+    ADRIFT: "the projection ended farther away than the mean face",
+}
 FINEST = 32  # an image of fewer pixels than a 32nd of the generator's says too little about a face
 _KEPT: dict[str, Any] = {}
 PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
@@ -96,8 +101,12 @@ class Projection:
             if found is None:
                 state[row] = ASTRAY
                 continue
-            w[row], left[row] = found
             baseline[row] = solve.from_mean(target)[0]
+            # A descent may leave the space of faces and draw noise. An encoder takes no steps: what it sees may be far off.
+            if self.spec.method != "encoder" and found[1] > baseline[row]:
+                state[row] = ADRIFT
+                continue
+            w[row], left[row] = found
         return {"state": state, "w": w, "distance": left, "baseline": baseline}
 
 
