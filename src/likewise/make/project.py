@@ -102,7 +102,7 @@ class Projection:
                 state[row] = ASTRAY
                 continue
             baseline[row] = solve.from_mean(target)[0]
-            # A descent may leave the space of faces and draw noise. An encoder takes no steps: what it sees may be far off.
+            # A descent may leave the space of faces and draw noise; an encoder takes no steps, and may be far off.
             if self.spec.method != "encoder" and found[1] > baseline[row]:
                 state[row] = ADRIFT
                 continue
