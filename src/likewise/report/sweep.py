@@ -87,11 +87,16 @@ def embedded(picture: bytes | None) -> str:
 
 
 def striking(estimates: Estimates) -> Estimates:
-    """Return the estimates of the labels that a figure has room for: those whose slopes stand out most."""
+    """Return the estimates of the labels that a figure has room for: those whose slopes stand out most.
+
+    Labels that no edit ever changes have nothing to show, unless there are no others.
+    """
     frame = estimates.frame
     slopes = frame[frame["stat"].isin(["slope", "rate_slope"]) & (frame["sample"] == "counterfactual")]
+    moved = slopes[~slopes["method"].str.contains(STILL, regex=False)]
+    slopes = moved if len(moved) else slopes
     if len(slopes) <= PANELS:
-        return estimates
+        return Estimates(frame[frame["quantity"].isin(slopes["quantity"])])
     width = (slopes["high"] - slopes["low"]).replace(0, float("inf"))
     order = (slopes["estimate"].abs() / width).sort_values(ascending=False, kind="stable").index
     return Estimates(frame[frame["quantity"].isin(slopes.loc[order, "quantity"].head(PANELS))])
