@@ -87,6 +87,22 @@ KNOWN = {
         weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet"),
         modules=("torch",),
     ),
+    "crops": Benchmark(
+        ("--data", DATA, "--work", WORK, "--people", "40", "--choosing", "10", "--fairface", "40"),
+        ("--data", DATA, "--work", WORK),
+        data=("small", "full"),
+        weights=("faceres", "facenet", "gear", "dlib-landmarks-5"),
+        modules=("torch", "dlib", "onnxruntime"),
+    ),
+    "directions": Benchmark(
+        ("moves", "--faces", "2"),
+        ("moves", "--faces", "20"),
+        weights=("mobilestylegan-ffhq",),
+        modules=("torch", "dlib"),
+    ),
+    "counterfactuals": Benchmark(
+        ("--images", "12"), weights=("retinaface", "selfie-multiclass"), modules=("torch", "onnxruntime")
+    ),
     "study_load": Benchmark(("--seconds", "5", "--only", "sqlite"), modules=("sqlalchemy", "starlette")),
     "world_coverage": Benchmark(("20",), ("400",)),
     "coverage": Benchmark(("--seeds", "20", "--clusters", "50")),
