@@ -207,12 +207,7 @@ class Sheet:
         clusterings = [self.linked if paired else self.identity] + ([self.rater] if self.panel else [])
         codes = [pd.factorize(cluster[rows])[0].astype(np.int64) for cluster in clusterings]
         clusters = self.pairs if paired else None
-        crude = sample == "all" and wanted.stat == "gap"
-        freedom = (
-            welch(wanted.columns, (_mean(0), _mean(1)), (self.focal == 1, self.focal == 0), self.identity)
-            if crude
-            else None
-        )
+        freedom = self._welch(wanted.columns) if sample == "all" and wanted.stat == "gap" else None
         found = jackknife(
             wanted.columns[rows], wanted.statistic, codes, level=level, clusters=clusters, freedom=freedom
         )
@@ -223,6 +218,10 @@ class Sheet:
             self.quantity, wanted.stat, sample, wanted.group, found,
             level=level, n=int(used.sum()), method=remarked(method, word),
         )  # fmt: skip
+
+    def _welch(self, sums: Floats) -> float:
+        """Return the crude gap's degrees of freedom: few, if one side has few people."""
+        return welch(sums, (_mean(0), _mean(1)), (self.focal == 1, self.focal == 0), self.identity)
 
     def _need_both(self, sample: str, weight: Floats) -> None:
         for level, on_side in (

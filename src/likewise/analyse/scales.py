@@ -6,6 +6,8 @@ that a focal answer is higher than a reference one, ties split, and needs only t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -42,25 +44,40 @@ def scales(
     hit = frame[column].to_numpy()[:, None] == steps  # [n, S]
     columns = np.concatenate([hit & (side == sign)[:, None] for sign in (1, -1)], axis=1).astype(np.float64)
     codes = [pd.factorize(names)[0].astype(np.int64) for names in (frame["unit"].map(faces.identities), frame["rater"])]
+    laid = _Laid(columns, side, codes, level)
+    missing = [name for sign, name in ((1, by.focal), (-1, by.reference)) if not (side == sign).any()]
+    if missing:
+        raise TableError(f"{question!r} was answered about both groups", got=f"none about {missing[0]!r}")
     quantity = f"people: {question}" + (", confidence" if column == "confidence" else "")
-    wanted: list[tuple[str, str, Statistic]] = [("superiority", by.label, _superiority)]
-    for group, name in enumerate((by.focal, by.reference)):
-        if not (side == (1, -1)[group]).any():
-            raise TableError(f"{question!r} was answered about both groups", got=f"none about {name!r}")
-        wanted.append(("mean", str(name), _mean(group, steps)))
-        wanted += [("share", f"{name}, step {step:g}", _share(group, k)) for k, step in enumerate(steps)]
-    rows = []
-    for stat, group_name, function in wanted:
-        signs = [
-            sign for sign, name in ((1, by.focal), (-1, by.reference)) if group_name.split(", step ")[0] == str(name)
+    rows = [laid.row(quantity, "superiority", by.label, _superiority, (1, -1))]
+    for group, (sign, name) in enumerate(((1, by.focal), (-1, by.reference))):
+        rows.append(laid.row(quantity, "mean", str(name), _mean(group, steps), (sign,)))
+        rows += [
+            laid.row(quantity, "share", f"{name}, step {step:g}", _share(group, k), (sign,))
+            for k, step in enumerate(steps)
         ]
-        mine = np.isin(side, signs or (1, -1))
-        own = [pd.factorize(code[mine])[0].astype(np.int64) for code in codes]
-        fewest = min(len(np.unique(code[side == sign])) for code in codes for sign in signs or (1, -1))
-        found, word = _interval(stat, columns[mine], function, own, level, fewest)
-        method, n = remarked(_BY, word), int(mine.sum())
-        rows.append(row(quantity, stat, "all", group_name, found, level=level, n=n, method=method))
     return Estimates.of(rows)
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """The answers as columns of counts, with the side and the clusters of each row."""
+
+    columns: Floats
+    side: npt.NDArray[np.int64]
+    codes: list[npt.NDArray[np.int64]]
+    level: float
+
+    def row(
+        self, quantity: str, stat: str, group: str, function: Statistic, signs: tuple[int, ...]
+    ) -> dict[str, object]:
+        """Estimate a statistic from the rows of the sides it is about; others are no clusters of it."""
+        mine = np.isin(self.side, signs)
+        own = [pd.factorize(code[mine])[0].astype(np.int64) for code in self.codes]
+        fewest = min(len(np.unique(code[self.side == sign])) for code in self.codes for sign in signs)
+        found, word = _interval(stat, self.columns[mine], function, own, self.level, fewest)
+        method, n = remarked(_BY, word), int(mine.sum())
+        return row(quantity, stat, "all", group, found, level=self.level, n=n, method=method)
 
 
 def _interval(

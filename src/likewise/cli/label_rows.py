@@ -14,9 +14,8 @@ from likewise.cli.noted import noted
 from likewise.cli.sweeping import CERTIFICATES
 from likewise.make.certificate import certified
 from likewise.plugins import create
+from likewise.report.labels import FEW
 from likewise.tables import Estimates, Faces, Pairs, Ratings
-
-FEW = 3  # labels that are looked at under every design; of more there is a table
 
 
 def label_gaps(job: Job, pairs: Pairs) -> list[Estimates]:

@@ -10,7 +10,7 @@ from likewise.report.words import chance
 from likewise.tables import Contrast, Estimates
 
 LABELLED = "Share labelled "  # as analyse.present names them, which a report does not know
-FEW = 3  # labels that are told one by one; of more there is a table
+FEW = 3  # labels that are told one by one, under every design; of more there is a table
 _WAYS = {
     "all": (("all", "gap"),),
     "matched": (("matched", "adjusted_gap"), ("matched", "gap")),
