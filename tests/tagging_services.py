@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -42,10 +42,37 @@ class Tagger(ThreadingHTTPServer):
         self.calls, self.now, self.most_at_once = 0, 0, 0
         self.times: list[float] = []
         self.lock = threading.Lock()
+        self.more, self.grpc_port = ExitStack(), 0
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def url_of(self, name: str) -> str:
+        """The address at which this service is spoken to; gRPC has a server of its own, which starts when asked for."""
+        if name != "google-cloud":
+            return self.url
+        if not self.grpc_port:
+            from google_stand_in import annotator
+
+            _, self.grpc_port = self.more.enter_context(annotator(self))
+        return f"http://127.0.0.1:{self.grpc_port}"
+
+    @contextmanager
+    def turn(self) -> Iterator[tuple[str, str]]:
+        """Count a request, and say what goes wrong with it and which model answers."""
+        with self.lock:
+            self.calls, self.now = self.calls + 1, self.now + 1
+            self.times.append(time.monotonic())
+            self.most_at_once = max(self.most_at_once, self.now)
+            mood = self.moods.pop(0) if self.moods else ""
+            model = self.models.pop(0) if self.models else self.model
+        try:
+            time.sleep(self.pause)
+            yield mood, model
+        finally:
+            with self.lock:
+                self.now -= 1
 
 
 @contextmanager
@@ -56,6 +83,7 @@ def tagger() -> Iterator[Tagger]:
     try:
         yield server
     finally:
+        server.more.close()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -69,20 +97,9 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self) -> None:
-        server = self.server
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        with server.lock:
-            server.calls, server.now = server.calls + 1, server.now + 1
-            server.times.append(time.monotonic())
-            server.most_at_once = max(server.most_at_once, server.now)
-            mood = server.moods.pop(0) if server.moods else ""
-            model = server.models.pop(0) if server.models else server.model
-        try:
-            time.sleep(server.pause)
+        with self.server.turn() as (mood, model):
             self._answer(mood, model, body)
-        finally:
-            with server.lock:
-                server.now -= 1
 
     def _answer(self, mood: str, model: str, body: bytes) -> None:
         speak = next(speak for fits, speak in WIRES if fits(self))
@@ -102,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
 
-def _decoded(image: bytes) -> np.ndarray:
+def decoded(image: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(image)).convert("RGB"))
 
 
@@ -120,7 +137,7 @@ def _rekognition(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     if mood == "expired" or f"Credential={handler.server.key}/" not in signed:
         return error(400, "ExpiredTokenException", f"The security token in {signed} is expired")
     asked = json.loads(body)
-    picture = _decoded(base64.b64decode(asked["Image"]["Bytes"]))
+    picture = decoded(base64.b64decode(asked["Image"]["Bytes"]))
     if mood == "bad picture":
         return error(400, "InvalidImageFormatException", "Request has invalid image format")
     labels = [
@@ -136,7 +153,10 @@ def _google(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
         error = {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED"}
         return 429, {"error": error}, {"Retry-After": "1"}
     key = handler.headers["x-goog-api-key"]
-    if mood == "expired" or key != handler.server.key:
+    if key is None and "gapic" in handler.headers["x-goog-api-client"]:  # Google's own client, without credentials
+        if mood == "expired" or handler.server.key != KEY:
+            return 403, {"error": {"code": 403, "message": "The caller is denied", "status": "PERMISSION_DENIED"}}, {}
+    elif mood == "expired" or key != handler.server.key:
         said = f"API key {key} expired. Please renew the API key."
         return 400, {"error": {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}}, {}
     request = json.loads(body)["requests"][0]
@@ -145,7 +165,7 @@ def _google(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
         return 200, {"responses": [{"error": {"code": 3, "message": "Bad image data."}}]}, {}
     labels = [
         {"mid": f"/m/{name}", "description": name, "score": value, "topicality": value}
-        for name, value in handler.server.see(_decoded(base64.b64decode(request["image"]["content"])))
+        for name, value in handler.server.see(decoded(base64.b64decode(request["image"]["content"])))
     ]
     return 200, {"responses": [{"labelAnnotations": labels} if labels else {}]}, {}
 
@@ -163,7 +183,7 @@ def _clarifai(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     if mood == "bad picture":
         bad = {"status": {"code": 30003, "description": "Image decoding failed"}}
         return 400, {"status": {"code": 10020, "description": "Failure"}, "outputs": [bad]}, {}
-    picture = _decoded(base64.b64decode(asked["inputs"][0]["data"]["image"]["base64"]))
+    picture = decoded(base64.b64decode(asked["inputs"][0]["data"]["image"]["base64"]))
     concepts = [
         {"id": f"ai_{name}", "name": name, "value": value, "app_id": "main"}
         for name, value in handler.server.see(picture)
@@ -185,7 +205,7 @@ def _azure(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     if mood == "bad picture":
         inner = {"code": "InvalidImageSize", "message": "The image size is not allowed"}
         return 400, {"error": {"code": "InvalidRequest", "message": "Image is too small", "innererror": inner}}, {}
-    picture = _decoded(body)
+    picture = decoded(body)
     tags = [{"name": name, "confidence": value} for name, value in handler.server.see(picture)]
     size = {"width": picture.shape[1], "height": picture.shape[0]}
     return 200, {"modelVersion": model, "metadata": size, "tagsResult": {"values": tags}}, {}
@@ -200,7 +220,7 @@ def _own(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
         return 403, {"error": f"{given} is not valid"}, {}
     if mood == "bad picture":
         return 200, {"problem": "not a picture"}, {}
-    seen = handler.server.see(_decoded(base64.b64decode(json.loads(body)["photo"]["data"])))
+    seen = handler.server.see(decoded(base64.b64decode(json.loads(body)["photo"]["data"])))
     return 200, {"by": {"model": model}, "tags": [{"word": name, "percent": 100 * v} for name, v in seen]}, {}
 
 
@@ -212,7 +232,7 @@ WIRES: list[tuple[Callable[[_Handler], bool], Callable[[_Handler, str, str, byte
     (lambda h: h.path == "/tag", _own),
 ]
 
-NAMES = ("rekognition", "google-vision", "clarifai", "azure", "http")
+NAMES = ("rekognition", "google-vision", "google-cloud", "clarifai", "azure", "http")
 OWN = """
 name = "own-tagger"
 url = "{url}/tag"

@@ -157,12 +157,12 @@ def test_no_key_is_ever_written_or_said(ready, server, capsys, caplog):
     own = {"http": 'path = "tagger.toml"'}
     raters = [
         f'[[rater]]\nslot = "classifier"\nname = "{name}"\n'
-        f"options = {{ {own.get(name, f'''endpoint = {server.url!r}''')}, wait = 0.001, concurrency = 1 }}"
+        f"options = {{ {own.get(name, f'''endpoint = {server.url_of(name)!r}''')}, wait = 0.001, concurrency = 1 }}"
         for name in NAMES
     ]
     said = []
     caplog.set_level(logging.DEBUG)
-    for name in ("boto3", "botocore", "urllib3", "httpx2", "httpcore2"):
+    for name in ("boto3", "botocore", "urllib3", "httpx2", "httpcore2", "google", "google.auth", "grpc"):
         caplog.set_level(logging.DEBUG, logger=name)
     for rater in raters:
         text = (ready / "audit.toml").read_text()

@@ -32,7 +32,7 @@ def server():
 def options_of(name: str, server: Tagger, folder: Path) -> dict[str, Any]:
     """The options that point a service at the stand-in."""
     if name != "http":
-        return {"endpoint": server.url}
+        return {"endpoint": server.url_of(name)}
     (folder / "tagger.toml").write_text(OWN.format(url=server.url))
     return {"path": str(folder / "tagger.toml")}
 

@@ -1,13 +1,14 @@
-"""Google Cloud Vision: label detection, by REST (``images:annotate``).
+"""Google Cloud Vision: label detection, by REST (``images:annotate``), for who has only an API key.
 
 It names no model version in its answers; the model that was asked for ("builtin/stable") stands for it.
+Who has a service account asks through Google's own client instead: ``google_cloud``.
 """
 
 from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from likewise.errors import ServiceError
 from likewise.services.reading import Reading
@@ -15,6 +16,26 @@ from likewise.services.retry import Refused, Transient
 from likewise.services.wire import Post, Rest
 
 _BAD_PICTURE, _LATER = {3}, {4, 8, 13, 14}  # canonical codes: invalid argument; deadline, exhausted, internal, away
+LARGEST = 7_000_000  # bytes: a request of JSON has at most 10 MB, and base64 is a third longer
+
+
+def judged(name: str, answer: Any) -> Any:
+    """Return an answer in which nothing went wrong; a picture's own error comes inside of one that looks well."""
+    problem = answer["responses"][0].get("error", {})
+    code, told = problem.get("code", 0), str(problem.get("message", ""))
+    if code in _BAD_PICTURE:
+        raise Refused(told, answer)
+    if code in _LATER:
+        raise Transient(told)
+    if code:
+        raise ServiceError(f"{name} answers", got=f"code {code}")
+    return answer
+
+
+def labels_of(answer: Any, model: str) -> Reading:
+    """Read the labels of the one picture that was asked about; a score of exactly 0 is left out of the wire format."""
+    labels = answer["responses"][0].get("labelAnnotations", [])
+    return Reading.of([(label["description"], label.get("score", 0.0)) for label in labels], model=model)
 
 
 @dataclass(kw_only=True)
@@ -30,6 +51,7 @@ class GoogleVision(Rest):
     """Which of its models answers: builtin/stable or builtin/latest."""
 
     name: str = field(init=False, default="google-vision")
+    largest: ClassVar[int] = LARGEST
 
     def _settings(self) -> dict[str, Any]:
         return {"most": self.most, "model": self.model}
@@ -43,17 +65,7 @@ class GoogleVision(Rest):
         return Post(f"{self.endpoint}/v1/images:annotate", plain={"requests": [request]})
 
     def _ask(self, image: bytes) -> Any:
-        answer = super()._ask(image)
-        problem = answer["responses"][0].get("error", {})  # a picture's own error comes with status 200
-        code, told = problem.get("code", 0), str(problem.get("message", ""))
-        if code in _BAD_PICTURE:
-            raise Refused(told, answer)
-        if code in _LATER:
-            raise Transient(told)
-        if code:
-            raise ServiceError(f"{self.name} answers", got=f"code {code}")
-        return answer
+        return judged(self.name, super()._ask(image))
 
     def _read(self, answer: Any) -> Reading:
-        labels = answer["responses"][0].get("labelAnnotations", [])
-        return Reading.of([(label["description"], label["score"]) for label in labels], model=self.model)
+        return labels_of(answer, self.model)

@@ -12,7 +12,7 @@ from likewise.errors import SpecError
 
 HIDDEN = "(key)"
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-_TALKATIVE = ("boto3", "botocore", "urllib3", "httpx2", "httpcore2")
+_TALKATIVE = ("boto3", "botocore", "urllib3", "httpx2", "httpcore2", "google", "grpc")
 
 
 def key_from(variable: str, service: str) -> str:
@@ -61,5 +61,6 @@ def scrubbed(text: str, secrets: list[str]) -> str:
 
 def hush() -> None:
     """Keep the clients' own logs from writing out headers, whatever the level of everybody else's."""
-    for name in _TALKATIVE:
+    named = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
+    for name in {*_TALKATIVE, *named}:  # also those below, which may have been given a level of their own
         logging.getLogger(name).setLevel(logging.WARNING)
