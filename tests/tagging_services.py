@@ -160,7 +160,7 @@ def _google(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
         said = f"API key {key} expired. Please renew the API key."
         return 400, {"error": {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}}, {}
     request = json.loads(body)["requests"][0]
-    assert request["features"][0]["type"] == "LABEL_DETECTION"
+    assert request["features"][0]["type"] in ("LABEL_DETECTION", 4)  # Google's own client sends the number
     if mood == "bad picture":
         return 200, {"responses": [{"error": {"code": 3, "message": "Bad image data."}}]}, {}
     labels = [
@@ -224,12 +224,19 @@ def _own(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     return 200, {"by": {"model": model}, "tags": [{"word": name, "percent": 100 * v} for name, v in seen]}, {}
 
 
+def _token(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
+    """Where a login is renewed; it refuses, and repeats what it was given."""
+    said = {"error": "invalid_grant", "error_description": f"Token has been revoked: {body.decode()}"}
+    return (400, said, {}) if mood == "expired" else (503, {"error": "temporarily_unavailable"}, {})
+
+
 WIRES: list[tuple[Callable[[_Handler], bool], Callable[[_Handler, str, str, bytes], Said]]] = [
     (lambda h: h.headers["X-Amz-Target"] == "RekognitionService.DetectLabels", _rekognition),
-    (lambda h: h.path == "/v1/images:annotate", _google),
+    (lambda h: h.path.partition("?")[0] == "/v1/images:annotate", _google),
     (lambda h: h.path.startswith("/v2/users/clarifai/apps/main/models/") and h.path.endswith("/outputs"), _clarifai),
     (lambda h: h.path.startswith("/computervision/imageanalysis:analyze?api-version="), _azure),
     (lambda h: h.path == "/tag", _own),
+    (lambda h: h.path == "/token", _token),
 ]
 
 NAMES = ("rekognition", "google-vision", "google-cloud", "clarifai", "azure", "http")

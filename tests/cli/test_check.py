@@ -87,6 +87,18 @@ def test_weights_keys_and_money(audit, capsys, monkeypatch, tmp_path):
     assert any("likewise weights fetch" in line for line in found["wrong"])
 
 
+def test_googles_client_without_credentials_is_said(audit, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    text = (audit / "audit.toml").read_text()
+    (audit / "audit.toml").write_text(text + '\n[[rater]]\nslot = "classifier"\nname = "google-cloud"\n')
+    code, found = checked(capsys, audit)
+    assert code == 2
+    assert {row["who"]: row["state"] for row in found["occupants"]}["service google-cloud"] == "key missing"
+    assert any("GOOGLE_APPLICATION_CREDENTIALS" in line for line in found["wrong"])
+
+
 def test_the_table_is_looked_at(audit, capsys):
     table = pd.read_csv(audit / "faces.csv")
     table.loc[:4, "light"] = None

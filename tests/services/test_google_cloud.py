@@ -1,0 +1,301 @@
+"""Google's own client: over real gRPC, over REST, and with a service account over TLS."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import ipaddress
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from google_stand_in import annotator
+from likewise.errors import CostError, PluginError, ServiceError, SpecError
+from likewise.plugins import create
+from tagging_services import KEY
+
+
+def test_the_client_and_the_api_key_say_the_same(service, server, pictures):
+    server.see = lambda picture: [("Thing", 0.1), ("Beard", float(picture.mean()) / 255), ("Bright", 0.98765432)]
+    by_key = service("google-vision").score(pictures)
+    by_client = service("google-cloud").score(pictures)
+    by_rest = service("google-cloud", transport="rest", endpoint=server.url).score(pictures)
+    for scores in (by_client, by_rest):
+        assert sorted(scores) == sorted(by_key)
+        for label, values in by_key.items():  # Google's scores are of single precision
+            assert scores[label] == pytest.approx(values, rel=1e-7)
+
+
+def test_an_answer_is_kept_in_the_form_of_rest(service, server, pictures, tmp_path):
+    service("google-cloud").score(pictures[-1:])
+    service("google-vision").score(pictures[-1:])
+    kept = [
+        json.loads((tmp_path / f"cassettes/{name}.jsonl").read_text()) for name in ("google-cloud", "google-vision")
+    ]
+    assert kept[0]["answer"].keys() == kept[1]["answer"].keys()
+    labels = [entry["answer"]["responses"][0]["labelAnnotations"] for entry in kept]
+    assert [label["description"] for label in labels[0]] == [label["description"] for label in labels[1]]
+    assert set(labels[0][0]) == set(labels[1][0])
+    assert kept[0]["model"] == kept[1]["model"] == "builtin/stable"
+
+
+def test_the_transport_does_not_change_the_request(service, server, pictures):
+    over_grpc = service("google-cloud", endpoint="https://eu-vision.googleapis.com")
+    over_rest = service("google-cloud", endpoint="https://eu-vision.googleapis.com", transport="rest")
+    assert over_grpc.request(pictures[0]) == over_rest.request(pictures[0])
+    latest = service("google-cloud", endpoint="https://eu-vision.googleapis.com", model="builtin/latest")
+    assert latest.request(pictures[0]) != over_grpc.request(pictures[0])
+    assert over_grpc.where == "eu-vision.googleapis.com"
+
+
+@pytest.mark.parametrize("mood", ["busy", "away", "broken", "empty", "picture later"])
+def test_twice_turned_away_and_then_heard(service, server, pictures, mood):
+    server.moods = [mood, mood]
+    made = service("google-cloud", concurrency=1)
+    assert made.score(pictures[:1])["Thing"] == pytest.approx(0.98)
+    assert server.calls == 3  # the client itself tries nothing again
+    replayed = service("google-cloud", replay=True, most=0.0)
+    assert replayed.score(pictures[:1])["Thing"] == pytest.approx(0.98)
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize("mood", ["busy", "away", "picture later"])
+def test_being_turned_away_costs_nothing(service, server, pictures, mood):
+    server.moods = [mood]
+    service("google-cloud", most=0.0015).score(pictures[:1])
+
+
+@pytest.mark.parametrize("mood", ["cut", "half", "empty"])
+def test_an_answer_that_came_broken_is_paid_for(service, server, pictures, mood):
+    server.moods = [mood]
+    with pytest.raises(CostError, match="larger --max-cost"):
+        service("google-cloud", most=0.0015).score(pictures[:1])
+
+
+def test_a_call_that_takes_too_long_is_given_up_and_made_again(service, server, pictures):
+    server.moods = ["late"]
+    assert service("google-cloud", timeout=0.5).score(pictures[:1])["Thing"] == pytest.approx(0.98)
+    assert server.calls == 2
+    server.moods = ["late"]
+    with pytest.raises(ServiceError, match="within 1 tries; got DEADLINE_EXCEEDED"):
+        service("google-cloud", timeout=0.5, retries=0).score(pictures[1:2])
+
+
+@pytest.mark.parametrize(
+    ("mood", "says"),
+    [
+        ("expired", "accepts the key; got UNAUTHENTICATED: The credentials are expired"),
+        ("forbidden", "accepts the key; got PERMISSION_DENIED"),
+        ("nonsense", "understands the request; got INVALID_ARGUMENT"),
+        ("picture denied", "google-cloud answers; got code 7"),
+    ],
+)
+def test_what_will_not_pass_is_not_tried_again(service, server, pictures, mood, says):
+    server.moods = [mood]
+    with pytest.raises(ServiceError, match=says):
+        service("google-cloud", concurrency=1).score(pictures)
+    assert server.calls == 1
+
+
+@pytest.mark.parametrize("mood", ["broken", "cut", "half", "busy"])
+def test_accidents_over_rest_are_tried_again(service, server, pictures, mood):
+    server.moods = [mood, mood]
+    made = service("google-cloud", transport="rest", endpoint=server.url, concurrency=1)
+    assert made.score(pictures[:1])["Thing"] == pytest.approx(0.98)
+    assert server.calls == 3
+    if mood == "busy":
+        assert server.times[1] - server.times[0] >= 1.0
+
+
+def test_over_rest_a_refused_picture_and_a_denied_caller(service, server, pictures):
+    server.moods = ["bad picture", "", "expired"]
+    made = service("google-cloud", transport="rest", endpoint=server.url, concurrency=1)
+    with pytest.raises(ServiceError, match=r"accepts the key; got .*denied"):
+        made.score(pictures)
+    assert np.isnan(made.score(pictures[:2])["Thing"][0])
+    assert server.calls == 3
+
+
+def test_nobody_there(service, pictures):
+    for transport in ("grpc", "rest"):
+        made = service("google-cloud", endpoint="http://127.0.0.1:9", transport=transport, retries=1)
+        with pytest.raises(ServiceError, match=r"within 2 tries; got (UNAVAILABLE|no connection)"):
+            made.score(pictures[:1])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"endpoint": "http://vision.example"}, "spoken to in secret; got http://vision.example"),
+        ({"endpoint": "http://192.168.1.4:9000"}, "spoken to in secret"),
+        ({"endpoint": "vision.googleapis.com"}, "begins with https://"),
+        ({"endpoint": "https://vision.googleapis.com/v1"}, "endpoint is a host, without a path"),
+        ({"transport": "grpc_asyncio"}, "transport is 'grpc' or 'rest'"),
+    ],
+)
+def test_what_it_cannot_be_told(service, options, says):
+    with pytest.raises(SpecError, match=says):
+        service("google-cloud", **options)
+
+
+def test_without_the_client_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.cloud.vision_v1", None)
+    with pytest.raises(PluginError, match=r"no such package.*likewise\[google\].*google-vision with an API key"):
+        create("classifier", "google-cloud", {})
+    create("classifier", "google-vision", {})
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("/nonexistent/account.json", "GOOGLE_APPLICATION_CREDENTIALS that names no file"),
+        ('{"private_key": "' + KEY * 30 + '"}', "GOOGLE_APPLICATION_CREDENTIALS that names no file"),
+        ("a file", "GOOGLE_APPLICATION_CREDENTIALS of a file that holds none"),
+        ("", r"none \(DefaultCredentialsError\)"),
+    ],
+)
+def test_missing_credentials_are_said_before_anything_is_sent(monkeypatch, tmp_path, service, pictures, given, says):
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    (tmp_path / "half.json").write_text(json.dumps({"type": "service_account", "private_key": KEY}))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "half.json") if given == "a file" else given)
+    made = service("google-cloud", endpoint="https://localhost:9")
+    with pytest.raises(ServiceError, match=f"google-cloud finds credentials; got {says}") as caught:
+        made.score(pictures[:1])
+    assert KEY not in str(caught.value)
+    assert made.missing() == str(caught.value)
+    assert service("google-cloud", replay=True, endpoint="https://localhost:9").missing() == ""
+    assert service("google-cloud").missing() == ""  # an emulator needs none
+
+
+@pytest.mark.parametrize(
+    ("mood", "says"), [("expired", "accepts the key; got RefreshError"), ("", "within 2 tries; got")]
+)
+def test_a_login_that_cannot_be_renewed(service, server, pictures, monkeypatch, mood, says):
+    """It is heard as what it is, for good or for now, and not as a bad line."""
+    from google.oauth2.credentials import Credentials
+
+    login = Credentials(
+        None, refresh_token=KEY, client_secret=KEY[::-1], client_id="planted", token_uri=f"{server.url}/token"
+    )
+    monkeypatch.setattr("likewise.services.google_cloud.found_credentials", lambda name: login)
+    server.moods = [mood] * 20
+    with pytest.raises(ServiceError, match=says) as caught:
+        service("google-cloud", endpoint="https://localhost:9", retries=1).score(pictures[:1])
+    assert KEY not in str(caught.value)
+    assert KEY[::-1] not in str(caught.value)
+
+
+# ---- with a service account, over TLS, in a process of its own: gRPC reads its certificates once
+
+ASKING = """
+import json, logging, sys
+from pathlib import Path
+import numpy as np
+from likewise.errors import ServiceError
+from likewise.plugins import create
+from likewise.services.purse import Purse
+logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+options = json.loads(sys.argv[1])
+service = create("classifier", "google-cloud", {**options, "wait": 0.001})
+service.open(Path(sys.argv[2]), Purse(most=1.0))
+pictures = np.stack([np.full((8, 8, 3), level, dtype=np.uint8) for level in (40, 200)])
+try:
+    print(json.dumps({label: values.tolist() for label, values in service.score(pictures).items()}))
+except ServiceError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory):
+    """A service account's file, and a certificate for 'localhost', both made here."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    folder = tmp_path_factory.mktemp("account")
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "roots.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    who = {
+        "type": "service_account",
+        "client_email": "audit@planted.example",
+        "private_key_id": "planted",
+        "private_key": pem.decode(),
+        "token_uri": "https://localhost:9/token",
+    }
+    (folder / "account.json").write_text(json.dumps(who))
+    return folder, key, pem
+
+
+@pytest.fixture
+def asked_in_secret(account, server, tmp_path):
+    """Ask a server over TLS with the service account: what came out, what was said besides, and what was sent."""
+    import grpc
+
+    folder, _, pem = account
+    secret = grpc.ssl_server_credentials([(pem, (folder / "roots.pem").read_bytes())])
+    with annotator(server, secret) as (handler, port):
+
+        def ask(**options):
+            here = {
+                "GOOGLE_APPLICATION_CREDENTIALS": str(folder / "account.json"),
+                "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(folder / "roots.pem"),
+                "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",  # even who asks for the client's logs gets no token
+            }
+            told = json.dumps({"endpoint": f"https://localhost:{port}", **options})
+            run = subprocess.run(
+                [sys.executable, "-c", ASKING, told, str(tmp_path)],
+                env={**os.environ, **here},
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            assert run.returncode == 0, run.stderr
+            return json.loads(run.stdout), run.stderr, handler.sent
+
+        yield ask
+
+
+def test_a_service_account_signs_its_own_tokens(asked_in_secret, account, server):
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import padding
+
+    scores, _, sent = asked_in_secret()
+    assert scores["Bright"] == pytest.approx([0.0, 200 / 255], abs=1e-4)
+    assert len(sent) == 2
+    head, body, signature = sent[0].removeprefix("Bearer ").split(".")
+    account[1].public_key().verify(
+        base64.urlsafe_b64decode(signature + "=="), f"{head}.{body}".encode(), padding.PKCS1v15(), hashes.SHA256()
+    )
+    assert json.loads(base64.urlsafe_b64decode(body + "=="))["iss"] == "audit@planted.example"
+
+
+def test_a_token_that_is_repeated_stays_unseen(asked_in_secret, account, server, tmp_path):
+    server.moods = ["", "expired"]
+    told, besides, sent = asked_in_secret(concurrency=1)
+    assert "accepts the key; got UNAUTHENTICATED: The credentials are expired: Bearer (key)" in told
+    tokens = {given.removeprefix("Bearer ") for given in sent}
+    assert len(tokens) == 1
+    kept = (tmp_path / "cassettes/google-cloud.jsonl").read_text()
+    private = json.loads((account[0] / "account.json").read_text())["private_key"]
+    for secret in (*tokens, private, private.splitlines()[1]):
+        assert secret not in told + besides + kept
+        assert secret.split(".")[-1][:40] not in told + besides + kept
