@@ -138,6 +138,42 @@ def test_labels_in_another_script_reach_the_report(ready, server, capsys):
     assert "眼鏡" in (ready / "report.html").read_text()
 
 
+def test_labels_of_two_languages_stay_apart_and_are_said(audit, server, capsys):
+    """'Bart' is a beard for one of them and a name for the other: two labels, and a warning."""
+    german = azure(server, ', language = "de"')
+    english = f'[[rater]]\nslot = "classifier"\nname = "google-vision"\noptions = {{ endpoint = "{server.url}" }}'
+    (audit / "tagger.toml").write_text(OWN.format(url=server.url))
+    unsaid = '[[rater]]\nslot = "classifier"\nname = "http"\noptions = { path = "tagger.toml" }'
+    text = (audit / "audit.toml").read_text()
+    raters = "\n".join([german, english, unsaid])
+    text = re.sub(r"\[\[rater\]\].*?(?=\[analyse\])", raters + "\n", text, flags=re.DOTALL)
+    (audit / "audit.toml").write_text(text.replace('truth = "truth.parquet"', 'labels = ["Bart", "Hemd"]'))
+    server.see = lambda picture: (
+        [("Ding", 0.9)] + [(word, 0.9) for word, n in (("Bart", 2), ("Hemd", 3)) if int(picture.sum()) % n == 0]
+    )
+    code, _, err = run(capsys, "run", audit, "--yes", "--quiet")
+    assert code == 0, err
+    report = (audit / "report.html").read_text()
+    sidecars = [json.loads((audit / f"{name}.parquet.json").read_text()) for name in ("ratings", "estimates")]
+    notes = [note for sidecar in sidecars for note in sidecar["notes"]]
+    for words in (
+        "azure: its 3 labels are in the language 'de', e.g. 'Bart', 'Ding', 'Hemd'.",
+        "own-tagger: nobody says in which language its 3 labels are",
+        "several languages: azure (de), google-vision (en).",
+        "azure: labels of the plan that are also words of the language 'de': 'Bart', 'Hemd'.",
+    ):
+        assert [words in note for note in notes].count(True) == 1, (words, notes)
+    assert "labels in “de”" in report
+    assert "several languages" in report
+    quantities = set(lw.Estimates.read(audit / "estimates.parquet").frame["quantity"])
+    assert {f"{rater}: Share labelled Bart" for rater in ("azure", "google-vision", "own-tagger")} <= quantities
+    assert {rater["name"]: rater["language"] for rater in sidecars[0]["summary"]["raters"]} == {
+        "azure": "de",
+        "google-vision": "en",
+        "own-tagger": "",
+    }
+
+
 def test_the_description_of_a_service_is_part_of_the_plan(ready, server, capsys):
     (ready / "tagger.toml").write_text(OWN.format(url=server.url))
     audited = (ready / "audit.toml").read_text()

@@ -7,7 +7,7 @@ import likewise as lw
 from invariants import check_ratings, check_vectors
 from likewise import plugins
 from likewise.errors import PluginError
-from likewise.make.rate import Embedding, Scoring, embeddings_as_vectors, rate_images, rate_trials
+from likewise.make.rate import Embedding, Scoring, embeddings_as_vectors, rate_images, rate_trials, said_foreign
 from likewise.world.occupants import WorldClassifier, WorldRecogniser
 
 
@@ -70,3 +70,21 @@ def test_an_occupant_that_breaks_its_contract_is_named(world, monkeypatch, slot,
     monkeypatch.setattr(plugins, "_REGISTERED", {(slot, "wrong"): Wrong})
     with pytest.raises(PluginError, match="'wrong'"):
         work("wrong", {}, Looking(world))(world.faces.images[:3])
+
+
+@pytest.mark.parametrize(
+    ("language", "labels", "says"),
+    [
+        ("en", ["Hat", "Tie"], []),
+        ("en-GB", ["Hat"], []),
+        (None, ["Hat"], []),
+        ("de", ["Hut", "Bart"], ["its 2 labels are in the language 'de'"]),
+        ("", ["Hut"], ["nobody says in which language its 1 labels are"]),
+        ("en", ["Hat", "帽子"], ["1 labels are not in plain Latin letters, e.g. '帽子'"]),
+        ("", ["帽子"], ["nobody says", "1 labels are not in plain Latin letters"]),
+    ],
+)
+def test_labels_in_another_language_are_counted(language, labels, says):
+    told = said_foreign("tagger", labels, language)
+    assert len(told) == len(says)
+    assert all(words in note for words, note in zip(says, told, strict=True))

@@ -47,6 +47,14 @@ def test_what_a_description_may_not_say(tmp_path, old, new, says):
     assert "sk-live" not in str(caught.value)
 
 
+def test_a_description_says_its_language(tmp_path):
+    (tmp_path / "s.toml").write_text('language = "de"\n' + TEXT)
+    assert create("classifier", "http", {"path": str(tmp_path / "s.toml")}).language == "de"
+    (tmp_path / "s.toml").write_text('language = "German, mostly"\n' + TEXT)
+    with pytest.raises(SpecError, match="language is a code"):
+        create("classifier", "http", {"path": str(tmp_path / "s.toml")})
+
+
 def test_a_description_has_to_be_there(tmp_path):
     with pytest.raises(SpecError, match=r"no file none.toml"):
         read_description(tmp_path / "none.toml")

@@ -10,6 +10,7 @@ import pytest
 from likewise.errors import CostError, ImageError, ServiceError, SpecError
 from tagging_services import KEY, NAMES, brightness
 
+SPOKEN = {"rekognition": "en", "google-vision": "en", "google-cloud": "en", "clarifai": "en", "azure": "en", "http": ""}
 GOOGLE = ("google-vision", "google-cloud")
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -129,6 +130,22 @@ def test_labels_in_another_language(service, server, pictures, name):
     assert sorted(scores) == ["Necktie", "Stöckelschuh", "眼鏡"]
     assert scores["Stöckelschuh"] == pytest.approx(0.7)  # two spellings of one word
     assert "never given: ['Hut']" in made.remarks()[-1]
+
+
+@every
+def test_the_language_of_the_labels_is_kept_with_the_answers(service, server, pictures, name):
+    made = service(name)
+    made.score(pictures[:1])
+    assert [entry["asked"]["language"] for entry in tape(made)] == [SPOKEN[name]]
+
+
+@pytest.mark.parametrize("name", ["azure", "clarifai"])
+def test_a_language_that_can_be_chosen_is_part_of_the_request(service, server, pictures, name):
+    english, german = service(name), service(name, language="de")
+    assert english.request(pictures[0]) != german.request(pictures[0])
+    for wrong in ("", "German", 7):
+        with pytest.raises(SpecError, match="language is a code"):
+            service(name, language=wrong)
 
 
 VERSIONED = [name for name in NAMES if name not in GOOGLE]  # which names no version

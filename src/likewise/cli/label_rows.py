@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from likewise.analyse.legs import agreement_of_legs, turned_gaps
-from likewise.analyse.present import present, same_labels
+from likewise.analyse.present import LABELLED, present, same_labels
 from likewise.cli.answered import lines_of
 from likewise.cli.asking import labels_images, rater_options, sweeps
 from likewise.cli.gap_rows import gap_rows
 from likewise.cli.making import RATINGS, SWEEP, Job, covariates_of
 from likewise.cli.noted import noted
 from likewise.cli.sweeping import CERTIFICATES
+from likewise.errors import some
 from likewise.make.certificate import certified
 from likewise.plugins import create
 from likewise.report.labels import FEW
@@ -28,7 +30,7 @@ def label_gaps(job: Job, pairs: Pairs) -> list[Estimates]:
     ]
     lines = {model.name: float(model.threshold) for model in models} | lines_of(plan, recognises=False)
     given, remarks = present(_about(ratings, job.faces().images), lines, labels=plan.analyse.labels)
-    job.notes += remarks
+    job.notes += remarks + [note for model in models for note in _by_letters(model, plan.analyse.labels, given)]
     many = len(given.frame[["rater", "question"]].drop_duplicates())
     if not many:
         return []
@@ -36,6 +38,19 @@ def label_gaps(job: Job, pairs: Pairs) -> list[Estimates]:
     found = gap_rows(job, given, None, pairs, level=level, closely=many <= FEW)
     found += _edited(job, given, ratings, lines, pairs, level) if sweeps(plan) else []
     return [_within_bounds(part) for part in found]
+
+
+def _by_letters(model: Any, wanted: Sequence[str], given: Ratings) -> list[str]:
+    """Warn of labels that the plan names and that a rater in another language has by their letters alone."""
+    language = getattr(model, "language", "")
+    if language.lower().partition("-")[0] in ("", "en"):
+        return []
+    mine = set(given.frame.loc[given.frame["rater"] == model.name, "question"].str.removeprefix(LABELLED))
+    found = [label for label in wanted if label in mine - set(model.rename.values())]
+    if not found:
+        return []
+    fix = "The same letters may mean something else; rename gives them words of your own."
+    return [f"{model.name}: labels of the plan that are also words of the language {language!r}: {some(found)}. {fix}"]
 
 
 def _within_bounds(estimates: Estimates) -> Estimates:

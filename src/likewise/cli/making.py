@@ -102,6 +102,7 @@ class Job:
             "slot": slot,
             "threshold": f"{occupant.threshold:g}",
             "licence": occupant.licence,
+            "language": str(getattr(occupant, "language", "")),
         }
         card = getattr(occupant, "card", None)
         told |= {"family": str(getattr(occupant, "family", "")), "set_on": str(getattr(card, "set_on", ""))}

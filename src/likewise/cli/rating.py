@@ -13,7 +13,16 @@ from likewise.cli.plan import Rater
 from likewise.engine import Engine, Result
 from likewise.errors import ImageError, TableError
 from likewise.images import Album
-from likewise.make.rate import Embedding, Scoring, columns, rate_images, rate_trials, said_nothing, side_by_side
+from likewise.make.rate import (
+    Embedding,
+    Scoring,
+    columns,
+    rate_images,
+    rate_trials,
+    said_foreign,
+    said_nothing,
+    side_by_side,
+)
 from likewise.plugins import Classifier, Pictures, create
 from likewise.services.reading import Reading, in_rows
 from likewise.services.service import Service
@@ -32,9 +41,19 @@ def rating(job: Job) -> None:
     if any(entry.recognises for entry in job.plan.answered):
         _asked(job)
     ratings = Ratings.together([*parts, *answered(job, job.path(TRIALS))])
+    job.notes += _several_languages(job)
     job.summary = {"ratings": len(ratings), "no answer": int(ratings.frame["value"].isna().sum())}
     job.summary["raters"] = list(job.raters)
     ratings.write(job.path(RATINGS))
+
+
+def _several_languages(job: Job) -> list[str]:
+    """Say when labels are in several languages: a word that two of them share is still two labels."""
+    spoken = {rater["name"]: rater["language"] for rater in job.raters if rater["language"]}
+    if len({language.lower() for language in spoken.values()}) < 2:
+        return []
+    who = ", ".join(f"{name} ({language})" for name, language in sorted(spoken.items()))
+    return [f"Labels are in several languages: {who}. Each is compared with labels of the same rater only."]
 
 
 def _rate_trials(job: Job, rater: Rater) -> Ratings:
@@ -95,7 +114,7 @@ def _scored(
     work, name = Scoring(rater.name, rater_options(job.folder, rater), album), classifier.name
     found = list(job.chunks(f"{name}, {which}" if which else name, work, images))
     labels, scores = side_by_side(found, name)
-    job.notes += said_nothing(name, labels, scores, classifier.threshold)
+    job.notes += said_nothing(name, scores, classifier.threshold) + said_foreign(name, labels, None)
     return rate_images(images, labels, scores, classifier)
 
 
@@ -114,7 +133,8 @@ def _rate_by_service(job: Job, service: Service, images: list[str], album: Album
             pass
     job.notes += service.remarks()
     labels, scores = side_by_side([columns(in_rows(heard), len(images))], service.name)
-    job.notes += said_nothing(service.name, labels, scores, service.threshold)
+    job.notes += said_nothing(service.name, scores, service.threshold)
+    job.notes += said_foreign(service.name, labels, service.language)
     return rate_images(images, labels, scores, job.audited("classifier", service))
 
 

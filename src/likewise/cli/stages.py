@@ -245,7 +245,7 @@ RATE = Stage(
     needs=(FACES, TRIALS),
     options=_raters,
     make=rating.rating,
-    version=2,
+    version=3,
     outside=lambda folder, plan: (
         _weights(*(rater.options for rater in plan.rater))
         | _files(folder, *(str(rater.options.get("path", "")) for rater in plan.rater))

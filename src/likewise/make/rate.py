@@ -83,18 +83,31 @@ def side_by_side(parts: list[Result], name: str) -> tuple[list[str], npt.NDArray
     return labels, np.concatenate([_spread(part, labels) for part in parts])
 
 
-def said_nothing(name: str, labels: list[str], scores: npt.NDArray[np.float32], threshold: float) -> list[str]:
-    """Count the pictures without any answer or without any label, and the labels in another script."""
+def said_nothing(name: str, scores: npt.NDArray[np.float32], threshold: float) -> list[str]:
+    """Count the pictures without any answer or without any label."""
     silent = np.isnan(scores).all(axis=1)
     bare = ~silent & ~(scores >= threshold).any(axis=1)
-    foreign = [label for label in labels if not label.isascii()]
     told = []
     if silent.any():
         told.append(f"{name}: {int(silent.sum())} of {len(scores)} pictures have no answer; slopes leave them out.")
     if bare.any():
         told.append(f"{name}: {int(bare.sum())} of {len(scores)} pictures carry no label at its threshold.")
+    return told
+
+
+def said_foreign(name: str, labels: list[str], language: str | None) -> list[str]:
+    """Count the labels in another language than English: by what was asked for, and else by their letters.
+
+    ``language`` is None of a model whose words are its own, and empty of a service of which nobody says it.
+    """
+    fix = "They are taken as they are; rename gives them other words."
+    if language and language.lower().partition("-")[0] != "en":
+        return [f"{name}: its {len(labels)} labels are in the language {language!r}, e.g. {some(labels, 3)}. {fix}"]
+    told = []
+    if language == "":
+        told = [f"{name}: nobody says in which language its {len(labels)} labels are; say it as language."]
+    foreign = [label for label in labels if not label.isascii()]
     if foreign:
-        fix = "They are taken as they are; rename gives them other words."
         told.append(f"{name}: {len(foreign)} labels are not in plain Latin letters, e.g. {some(foreign, 3)}. {fix}")
     return told
 

@@ -38,6 +38,8 @@ class Description:
     """The path to the model's version."""
     refused: str = ""
     """The path to a message that is only there when the service will not look at a picture."""
+    language: str = ""
+    """In which language the labels are, e.g. en; where the service can be told, tell it in the URL, headers or body."""
     scale: float = 1.0
     """What a confidence of 100 percent is in the answer: 1 or 100."""
     threshold: float = 0.5
@@ -101,6 +103,7 @@ class Described(Rest):
 
     def __post_init__(self) -> None:
         told = self._told = read_description(Path(self.path))
+        self.language = told.language
         self.name = told.name  # several such services may be audited together
         self.threshold = told.threshold if self.threshold is None else self.threshold
         self.price = told.price if self.price is None else self.price

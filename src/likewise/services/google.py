@@ -51,6 +51,7 @@ class GoogleVision(Rest):
     """Which of its models answers: builtin/stable or builtin/latest."""
 
     name: str = field(init=False, default="google-vision")
+    language: str = field(init=False, default="en")  # labels are in English only
     largest: ClassVar[int] = LARGEST
 
     def _settings(self) -> dict[str, Any]:

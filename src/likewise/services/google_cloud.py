@@ -39,6 +39,7 @@ class GoogleCloud(Service):
     """Which of its models answers: builtin/stable or builtin/latest."""
 
     name: str = field(init=False, default="google-cloud")
+    language: str = field(init=False, default="en")  # labels are in English only
     largest: ClassVar[int] = LARGEST
 
     def __post_init__(self) -> None:

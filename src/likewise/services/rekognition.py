@@ -53,6 +53,7 @@ class Rekognition(Service):
     """How many labels it is asked for at most."""
 
     name: str = field(init=False, default="rekognition")
+    language: str = field(init=False, default="en")  # it has no other
     largest: ClassVar[int] = 5_000_000
 
     def __post_init__(self) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import threading
 from collections import Counter
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,6 +32,7 @@ from likewise.services.retry import Refused, Stopped, Transient, patiently
 from likewise.services.secret import hush, scrubbed
 
 ENCODINGS = {"png": {"format": "PNG"}, "jpeg": {"format": "JPEG", "quality": 95}}
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(kw_only=True)
@@ -63,6 +65,8 @@ class Service:
     """Seconds until a call is given up."""
 
     name: str = field(init=False, default="service")
+    language: str = field(init=False, default="")
+    """In which language its labels are, by its request or by its own word; empty where nobody says so."""
     licence: str = field(init=False, default="a service; its own terms hold")
     largest: ClassVar[int] = 20_000_000
     """Bytes of a picture that the service takes at most."""
@@ -250,7 +254,7 @@ class Service:
     def _answer(self, request: str, picture: Pictures, answer: Any, model: str, refused: str) -> Answer:
         clean = json.loads(scrubbed(json.dumps(answer, ensure_ascii=False), self._secrets()))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        asked = {**self._asked(), "shape": list(picture.shape)}
+        asked = {**self._asked(), "shape": list(picture.shape), "language": self.language}
         return Answer(request=request, date=now, model=model, answer=clean, refused=refused, asked=asked)
 
     def _check_answering(self, model: str, refused: str, known: Counter[str]) -> None:
@@ -287,6 +291,7 @@ def _check(service: Service) -> None:
         ("replay", isinstance(service.replay, bool), "is true or false"),
         ("mixed", isinstance(service.mixed, bool) and not (service.mixed and service.version), "goes without version"),
         ("version", isinstance(service.version, str), "is text"),
+        ("language", _is_language(service), "is a code, e.g. 'en' or 'pt-BR'"),
         ("cassette", isinstance(service.cassette, str), "is a file name"),
         ("rename", isinstance(service.rename, dict) and all(map(_is_text, service.rename.values())), "maps texts"),
     ):
@@ -296,6 +301,14 @@ def _check(service: Service) -> None:
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")
+
+
+def _is_language(service: Service) -> bool:
+    """Say whether a language is one; where it can be chosen it has to be, or an account's settings would."""
+    chosen = any(entry.name == "language" and entry.init for entry in fields(service))
+    if service.language == "" and not chosen:
+        return True
+    return isinstance(service.language, str) and _LANGUAGE.fullmatch(service.language) is not None
 
 
 def _is_text(value: object) -> bool:
