@@ -66,6 +66,7 @@ def test_what_is_not_aligned_is_not_projected_and_is_counted_by_group(audit, eve
     faces, latents = lw.Faces.read(audit / "faces.parquet"), lw.Vectors.read(audit / "latents")
     assert 0 < len(latents) < len(faces)
     assert told.summary == {"images": len(latents), "frame": "ffhq", "size": 64}
+    assert Folder(audit).sidecar("aligned").licences["finder everywhere"] == "none"
     assert "female" in told.notes[0]
     assert str(len(faces) - len(latents)) in told.notes[0]
     assert len(list((audit / "aligned" / "images").iterdir())) == len(latents)

@@ -121,7 +121,7 @@ def test_photographs_of_all_kinds_are_edited_or_counted(tmp_path, capsys, weight
     assert set(made.frame["parent"]) == set(names) - {"wall.png"}
     assert (tmp_path / "counterfactuals" / "sheet.jpg").is_file()
     licences = json.loads((tmp_path / "counterfactuals.json").read_text())["licences"]
-    assert {"retinaface", "selfie-multiclass"} <= set(licences)
+    assert {"finder retinaface", "selfie-multiclass"} <= set(licences)
 
 
 def test_labels_are_asked_three_ways(small, capsys):

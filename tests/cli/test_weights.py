@@ -15,6 +15,9 @@ from likewise.cli.downloads import LogDownloads, TerminalDownloads
 from likewise.cli.main import main
 from likewise.cli.progress import Quiet
 from likewise.cli.run import run
+from likewise.errors import WeightsError
+from likewise.models import finders
+from likewise.models.needs import licence_of
 from likewise.plugins import create
 from likewise.store import Folder
 from likewise.weights import CATALOGUE, record, where
@@ -131,10 +134,22 @@ def test_a_terminal_draws_a_bar_and_takes_it_away(total, capsys):
         counter.advance(5)
 
 
+def test_a_name_with_a_dot_keeps_its_licence(index, tmp_path):
+    numpy = pytest.importorskip("safetensors.numpy")
+    import numpy as np
+
+    numpy.save_file({"conv.weight": np.ones((2, 2), np.float32)}, tmp_path / "own.safetensors")
+    assert exits("add", str(tmp_path / "own.safetensors"), "--name", "my.net-v1.2", "--licence", "CC-BY") == 0
+    assert licence_of("my.net-v1.2") == "CC-BY"
+    assert licence_of(str(tmp_path / "own.safetensors")) == "not stated: a file of the user's own"
+    with pytest.raises(WeightsError, match="known by its name, or is a file"):
+        licence_of("my.net-v1.3")
+
+
 class Borrowed:
     """A classifier that stands on a weight of the catalogue."""
 
-    name, threshold = "borrowed", 0.5
+    name, threshold, finder = "borrowed", 0.5, "borrowed"
 
     def __init__(self, *, weights: str = "mobilestylegan-ffhq") -> None:
         self.licence = record("mobilestylegan-ffhq").notice
@@ -143,10 +158,18 @@ class Borrowed:
         return create("classifier", "world").score(pictures)
 
 
+class Looker:
+    """Who finds faces for it; of the same name, as dlib's recogniser and finder are."""
+
+    name, licence, scheme = "borrowed", "for looking only", "centres"
+
+
 @pytest.fixture
 def borrowing(audit: Path, monkeypatch) -> Path:
     """An audit whose classifier is the borrowed one."""
     monkeypatch.setitem(plugins._REGISTERED, ("classifier", "borrowed"), Borrowed)
+    monkeypatch.setitem(finders.FINDERS, "borrowed", f"{__name__}:Looker")
+    finders.finder.cache_clear()
     plan = audit / "audit.toml"
     text = plan.read_text()
     first = text.index('slot = "classifier"')
@@ -160,6 +183,8 @@ def test_licence_and_caution_reach_the_sidecar_and_the_report(borrowing):
     assert made is not None
     assert made.licences["borrowed"] == record("mobilestylegan-ffhq").notice
     assert "for non-commercial use" in made.licences["borrowed"]
+    assert made.licences["finder borrowed"] == "for looking only"
+    assert "for looking only" in (borrowing / "report.html").read_text()
     assert "for non-commercial use" in (borrowing / "report.html").read_text()
 
 

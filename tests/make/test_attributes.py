@@ -83,7 +83,9 @@ def test_who_made_a_column_is_recorded(described):
     assert described.made_by["predicted_gender"] == "gender-v1, faces found by dlib"
     assert described.made_by["measured_ita"] == "pixels, mask by selfie-multiclass"
     assert set(described.made_by) == set(COLUMNS)
-    assert {"gender-v1", "age-v1", "emotion", "face-mesh", "selfie-multiclass", "dlib"} == set(described.licences)
+    assert {"gender-v1", "age-v1", "emotion", "face-mesh", "selfie-multiclass", "finder dlib"} == set(
+        described.licences
+    )
     assert all(described.licences.values())
 
 

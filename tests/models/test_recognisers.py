@@ -79,6 +79,7 @@ def test_a_face_is_nearer_to_itself_turned_and_dimmed_than_to_others(name, weigh
     assert recogniser.family
     assert recogniser.set_on
     assert recogniser.licence
+    assert recogniser.finder == recogniser.intake.finder in FINDERS
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -22,6 +22,7 @@ def aligning(job: Any) -> None:
     faces, plan = job.faces(), job.plan
     generator = job.used(create("generator", plan.project.generator, plan.project.options))
     spec = settled(plan.align, generator)
+    job.used_finder(spec.finder)
     pictures = job.folder.work(f"{job.key}-aligned")
     pictures.mkdir(parents=True, exist_ok=True)
     work = Alignment(spec, job.album(faces), pictures)

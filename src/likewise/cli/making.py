@@ -91,9 +91,17 @@ class Job:
         yield from engine.map(work, items, folder=self.folder.work(f"{self.key}-{name}-{engine.chunk}"))
 
     def used(self, occupant: Any) -> Any:
-        """Note an occupant's licence for the sidecar."""
+        """Note an occupant's licence for the sidecar, and that of whoever finds faces for it."""
         self.licences[occupant.name] = occupant.licence
+        if isinstance(found_by := getattr(occupant, "finder", None), str) and found_by:
+            self.used_finder(found_by)
         return occupant
+
+    def used_finder(self, name: str) -> None:
+        """Note a finder's licence; a recogniser may have the same name."""
+        from likewise.models.finders import finder  # noqa: PLC0415  # networks load late
+
+        self.licences[f"finder {name}"] = finder(name).licence
 
     def audited(self, slot: str, occupant: Any) -> Any:
         """Note a rater under audit: what it is, and where its threshold comes from."""

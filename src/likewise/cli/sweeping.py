@@ -82,11 +82,10 @@ def _work(job: Job, spec: SweepSpec, editor: Editor) -> tuple[Faces, Sweep]:
         faces, album = framed(job)
         return faces, Sweep(spec, album, pictures, job.plan.seed, arms)
     from likewise.make.masked_sweep import MaskedSweep, frame_for, segmenter  # noqa: PLC0415  # networks load late
-    from likewise.models.finders import finder  # noqa: PLC0415
 
     faces = job.faces()
     job.used(segmenter())
-    job.used(finder(spec.finder))
+    job.used_finder(spec.finder)
     frame = frame_for(editor, job.plan.align)
     return faces, MaskedSweep(spec, job.album(faces), pictures, job.plan.seed, arms, frame)
 

@@ -101,8 +101,9 @@ class Describer:
 
     def licences(self) -> dict[str, str]:
         """Return the licence of everyone who had a part."""
-        parts = (self.gender, self.age, self.emotion, self.pose, self.segmenter, self.finder)
-        return {part.name: part.licence for part in parts if part is not None}
+        parts = (self.gender, self.age, self.emotion, self.pose, self.segmenter)
+        found = {f"finder {self.finder.name}": self.finder.licence} if self.finder is not None else {}
+        return {part.name: part.licence for part in parts if part is not None} | found
 
 
 @lru_cache(maxsize=2)

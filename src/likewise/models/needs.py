@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from likewise.errors import PluginError
@@ -19,7 +20,5 @@ def needed(module: str, extra: str) -> Any:
 
 
 def licence_of(weights: str) -> str:
-    """Return the notice of a known weight; of a user's own file only the user knows."""
-    if "/" in weights or "." in weights:
-        return "as stated by whoever gave the file"
-    return record(weights).notice
+    """Return the notice of a known or added weight; of a user's own file only the user knows."""
+    return "not stated: a file of the user's own" if Path(weights).is_file() else record(weights).notice

@@ -13,14 +13,13 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from likewise.errors import WeightsError, some
-from likewise.weights import record, where
+from likewise.models.needs import licence_of
+from likewise.weights import where
 
 
 def located(weights: str) -> tuple[Path, str]:
     """Return the file of a weight (a name or a path) and what is known of its licence."""
-    path = where(weights)
-    own = Path(weights).is_file()
-    return path, "not stated: a file of the user's own" if own else record(weights).notice
+    return where(weights), licence_of(weights)
 
 
 def read_state(path: Path, network: str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:

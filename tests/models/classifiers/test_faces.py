@@ -74,5 +74,6 @@ def test_occupants_are_made_by_name(weights):
     gender = create("classifier", "gender", {"batch": 4})
     assert gender.name == "gender-v1"
     assert "CC0" in gender.licence
+    assert gender.finder == "dlib"
     with pytest.raises(SpecError, match="at least 1 face"):
         create("classifier", "gender", {"batch": 0})

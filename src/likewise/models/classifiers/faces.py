@@ -46,7 +46,8 @@ class FaceClassifier:
             raise SpecError("a batch has at least 1 face", got=str(batch))
         self.name = self.network
         self._session = session(str(where(weights or self.network)), device)
-        self._finder, self._batch = finder, batch
+        self._batch, self.finder = batch, finder
+        """Who finds the faces for it: whose licence is noted, too."""
         self.licence = licence_of(weights or self.network)
         self._check_network(weights or self.network)
 
@@ -73,7 +74,7 @@ class FaceClassifier:
 
     def score(self, pictures: Pictures) -> dict[str, Array]:
         """Return each label's probability."""
-        return self.labelled(look_for_faces(pictures, self._finder))
+        return self.labelled(look_for_faces(pictures, self.finder))
 
     def labelled(self, seen: Seen) -> dict[str, Array]:
         """Return each label's probability for faces that were found already."""

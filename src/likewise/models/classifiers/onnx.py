@@ -59,6 +59,8 @@ class OwnClassifier:
         self._session = session(str(where(model if model.is_file() else self.card.model)), device)
         self._output = _output(self._session, self.card)
         self._batch = batch
+        self.finder = self.intake.finder if self.card.look != "whole" else ""
+        """Who finds the faces for it, where it looks at faces: whose licence is noted, too."""
         self._check_width()
 
     def score(self, pictures: Pictures) -> dict[str, Array]:

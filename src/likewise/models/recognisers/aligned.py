@@ -51,6 +51,8 @@ class AlignedRecogniser:
             raise SpecError("a batch has at least 1 face", got=str(batch))
         self.card, self.intake, self._batch = card, card.intake, batch
         self.name, self.family, self.licence = card.name, card.family, card.licence
+        self.finder = card.intake.finder
+        """Who finds the faces for it: whose licence is noted, too."""
         self.threshold, self.set_on = card.threshold, card.set_on
         self.dim = 0
         """How many numbers an embedding has; subclasses set it."""
