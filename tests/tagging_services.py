@@ -152,6 +152,8 @@ def _google(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     if mood == "busy":
         error = {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED"}
         return 429, {"error": error}, {"Retry-After": "1"}
+    if mood == "moved":
+        return 307, {}, {"Location": f"{handler.server.url}/v1/images:annotate"}
     key = handler.headers["x-goog-api-key"]
     if key is None and "gapic" in handler.headers["x-goog-api-client"]:  # Google's own client, without credentials
         if mood == "expired" or handler.server.key != KEY:

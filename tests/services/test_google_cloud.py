@@ -63,6 +63,14 @@ def test_twice_turned_away_and_then_heard(service, server, pictures, mood):
     assert server.calls == 3
 
 
+@pytest.mark.parametrize("mood", ["away", "late"])
+def test_the_client_has_no_patience_of_its_own(service, server, pictures, mood):
+    server.moods = [mood]
+    with pytest.raises(ServiceError, match="within 1 tries"):
+        service("google-cloud", retries=0, timeout=0.5).score(pictures[:1])
+    assert server.calls == 1
+
+
 @pytest.mark.parametrize("mood", ["busy", "away", "picture later"])
 def test_being_turned_away_costs_nothing(service, server, pictures, mood):
     server.moods = [mood]
@@ -118,6 +126,13 @@ def test_over_rest_a_refused_picture_and_a_denied_caller(service, server, pictur
         made.score(pictures)
     assert np.isnan(made.score(pictures[:2])["Thing"][0])
     assert server.calls == 3
+
+
+def test_pictures_do_not_follow_a_redirect(service, server, pictures):
+    server.moods = ["moved"]
+    with pytest.raises(ServiceError, match="answers where it was asked; got a redirect"):
+        service("google-cloud", transport="rest", endpoint=server.url).score(pictures[:1])
+    assert server.calls == 1
 
 
 def test_nobody_there(service, pictures):
