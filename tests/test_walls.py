@@ -35,6 +35,8 @@ ONLY_IN = {
     "sqlalchemy": {"study"},
     "httpx2": {"weights", "services"},
     "boto3": {"services"},
+    "google": {"services"},
+    "grpc": {"services"},
     "matplotlib": {"report"},
     "jinja2": {"report", "study"},
     "click": {"cli"},
