@@ -100,6 +100,8 @@ KNOWN = {
         weights=("mobilestylegan-ffhq",),
         modules=("torch", "dlib"),
     ),
+    "held_attributes": Benchmark(("--seeds", "4"), ("--seeds", "20")),
+    "held_fader": Benchmark(("--seeds", "2"), modules=("torch",)),
     "counterfactuals": Benchmark(
         ("--images", "12"), weights=("retinaface", "selfie-multiclass"), modules=("torch", "onnxruntime")
     ),

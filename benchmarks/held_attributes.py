@@ -23,7 +23,7 @@ from likewise.make.direction_editor import DirectionEditor
 from likewise.make.directions import LEAST_SQUARES, fit
 from likewise.make.rate import rate_images
 from likewise.make.sweep_spec import SweepSpec
-from likewise.plugins import Array, Pictures, to_pictures
+from likewise.plugins import Array, Editor, Pictures, to_pictures
 from likewise.tables import Faces
 from likewise.world.model import COVARIATES, Floats
 from likewise.world.occupants import WorldClassifier, WorldGenerator
@@ -47,23 +47,28 @@ def fitted(folder: Path, *, identities: int = 200, seed: int = 10_000) -> Path:
 
 
 def sweep(seed: int, directions: Path, *, hold: bool, identities: int) -> pd.DataFrame:
-    """Sweep and rate one world; return each label's slope beside the true one."""
+    """Sweep and rate one world along the directions; return each label's slope beside the true one."""
     world = lw.World(identities=identities, seed=seed)
     faces, factors = world.draw()
     vectors = lw.Vectors(faces.images, world_latents(factors), source="the world's own latents")
     latents = vectors.write(directions.parent / "latents.npz")
     held = None if hold else ()
     editor = DirectionEditor(str(directions), generator="world", latents=str(latents), hold=held, focal="female")
-    spec = SweepSpec(most=identities)
+    return beside_truth(world, editor, SweepSpec(most=identities))
+
+
+def beside_truth(world: lw.World, editor: Editor, spec: SweepSpec) -> pd.DataFrame:
+    """Sweep and rate one world by an editor; return each label's slope beside the true one."""
+    (faces, factors), seed = world.draw(), world.seed
     images = chosen(faces, spec, seed=seed)
     row = pd.Series(range(len(faces)), index=faces.images)
     pictures = to_pictures(draw(factors[row.loc[images].to_numpy()]))
     strips = swept(editor, pictures, spec.levels, images)
     made = sweep_faces(faces, images, spec)
-    return _beside_truth(made, strips, spec, images, world)
+    return _rated(made, strips, spec, images, world)
 
 
-def _beside_truth(made: Faces, strips: Pictures, spec: SweepSpec, images: list[str], world: lw.World) -> pd.DataFrame:
+def _rated(made: Faces, strips: Pictures, spec: SweepSpec, images: list[str], world: lw.World) -> pd.DataFrame:
     tagger = WorldClassifier()
     scores = tagger.score(strips.reshape(-1, *strips.shape[2:]))
     keys = [f"{image}@{level:+g}" for image in images for level in spec.levels]

@@ -158,6 +158,23 @@ def test_a_leak_outside_the_mask_stops_the_sweep(place, tmp_path, monkeypatch):
     assert not list(tmp_path.glob("a@*"))
 
 
+def test_a_leak_in_the_mask_arm_alone_stops_the_sweep(place, tmp_path, monkeypatch):
+    """Levels and the random direction are clean; only what is drawn again shows outside the mask."""
+    Image.fromarray(portrait()[0]).save(tmp_path / "a.png")
+    clean = Placed.put_back
+
+    def leaks(self, crop, edited):
+        again = np.array_equal(edited, Tint().redraw(crop))
+        return 255 - self.picture if again else clean(self, crop, edited)
+
+    monkeypatch.setattr(masked_sweep.Placed, "put_back", leaks)
+    spec, album = SweepSpec(editor="tint", levels=LEVELS), Album(tmp_path, {"a": "a.png"})
+    frame = AlignSpec(frame="ffhq", size=256)
+    MaskedSweep(spec, album, tmp_path, arms=(ORIGINAL, RECONSTRUCT, RANDOM), align=frame)(["a"])
+    with pytest.raises(EngineError, match="outside the mask"):
+        MaskedSweep(spec, album, tmp_path, arms=(ORIGINAL, RECONSTRUCT, MASK), align=frame)(["a"])
+
+
 def test_a_large_photograph_is_edited_at_its_own_size(place, tmp_path):
     large = np.asarray(Image.fromarray(portrait()[0]).resize((4000, 3000)))
     Image.fromarray(large).save(tmp_path / "large.jpg", quality=90)

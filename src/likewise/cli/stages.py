@@ -229,7 +229,7 @@ COUNTERFACTUAL = Stage(
     make=sweeping.sweeping,
     outside=lambda folder, plan: _weights(editing(plan)) | _files(folder, str(editing(plan).get("directions", ""))),
     seeded=True,
-    version=2,
+    version=3,
 )
 CERTIFY = Stage(
     name="certify",

@@ -4,9 +4,13 @@ A label may move because a picture was drawn anew, cut and pasted, or changed at
 So every sweep has placebo arms, of the same faces:
 
 - ``original``: the untouched picture;
-- ``reconstruct``: drawn again with the dial left where the face has it, and put back whole;
+- ``reconstruct``: as the editor's network draws it with the dial left where the face has it, put back whole;
 - ``mask``: the same, put back inside the mask only;
 - ``random``: moved along one direction drawn by the seed, by as much as the edit moves it at that level.
+
+An editor that keeps a picture's detail never shows this drawing, only the change between two of them; with the dial
+left alone it would give the picture back. So "reconstruct" is the drawing itself: it shows what a label makes of the
+network's hand.
 
 The first three are one picture a face, whatever the level: what they do is a shift against the original, not a slope.
 The random direction is one for all faces. Drawn anew for each it would come out at zero by symmetry, and show nothing.

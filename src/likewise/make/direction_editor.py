@@ -65,9 +65,7 @@ class DirectionEditor:
         return self._moved(pictures, w, self._amounts(w, levels), self._step)
 
     def redraw(self, pictures: Pictures, images: Sequence[str] | None) -> Pictures:
-        """Return pictures with the dial where they have it."""
-        if self.detail == KEEP:
-            return pictures.copy()
+        """Return pictures as the generator draws them, the dial where they have it; no detail of theirs is kept."""
         return _sized(to_pictures(self._drawn(self._found(pictures, images))), pictures)
 
     def random(self, pictures: Pictures, levels: Sequence[float], images: Sequence[str] | None, seed: int) -> Pictures:

@@ -59,9 +59,10 @@ class MaskedSweep(Sweep):
             strip, counts[row] = _pasted(face, crops[row], strips[row])
             moved = None if random is None else _pasted(face, crops[row], random[row])[0]
             arms: dict[str, Pictures | None] = {ORIGINAL: face.picture}
-            if drawn is not None:
-                arms |= {RECONSTRUCT: face.put_whole(crops[row], drawn[row])}
-                arms |= {MASK: face.put_back(crops[row], drawn[row])}
+            if drawn is not None and RECONSTRUCT in self.arms:
+                arms[RECONSTRUCT] = face.put_whole(crops[row], drawn[row])
+            if drawn is not None and MASK in self.arms:
+                arms[MASK] = _pasted(face, crops[row], drawn[row : row + 1])[0][0]
             self.write(key, strip, moved, arms)
         return counts
 

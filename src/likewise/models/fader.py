@@ -164,9 +164,13 @@ class Reader(nn.Sequential):
 class Fader(nn.Module):
     """Encoder, decoder and reader: what is shipped. The discriminator is only needed for training."""
 
+    along: Tensor
+    """``[k, k]``: by how much the row's attribute rises with the column's, in the faces that were learned from."""
+
     def __init__(self, shape: FaderShape) -> None:
         super().__init__()
         self.shape = shape
+        self.register_buffer("along", torch.eye(len(shape.attributes)))
         self.encoder, self.decoder, self.reader = Encoder(shape), Decoder(shape), Reader(shape)
 
     def forward(self, x: Tensor, attributes: Tensor) -> Tensor:

@@ -89,6 +89,13 @@ class Lessons:
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
+    def along(self) -> Array:
+        """Return ``[k, k]``: the slope of the row's attribute on the column's. What goes together has one."""
+        apart = self.attributes.astype(np.float64) - self.attributes.mean(axis=0, dtype=np.float64)
+        spread = apart.T @ apart
+        slopes: Array = (spread / np.diag(spread)).astype(np.float32)
+        return slopes
+
     def twins(self, rows: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """Return for each row another one of the same face."""
         assert self.faces is not None

@@ -75,12 +75,18 @@ class FaderEditor:
         return np.concatenate(parts) if parts else np.zeros(shape, np.uint8)
 
     def redraw(self, pictures: Pictures, images: Sequence[str] | None = None) -> Pictures:
-        """Return pictures with every dial where they have it: with ``detail = "keep"`` they are untouched."""
-        if self.detail == KEEP:
-            return pictures.copy()
+        """Return pictures as the network draws them, every dial where they have it; no detail of theirs is kept.
+
+        Of larger pictures the network only draws what it sees, so what is finer than its own pixels stays.
+        """
+        parts = [self._redrawn(pictures[i : i + _BATCH]) for i in range(0, len(pictures), _BATCH)]
+        return np.concatenate(parts) if parts else pictures.copy()
+
+    def _redrawn(self, pictures: Pictures) -> Pictures:
         with torch.inference_mode():
             x = self._seen(pictures)
-            return to_pictures(self.fader.decoder(self.fader.encoder(x), self.fader.read(x)).cpu().numpy())
+            drawn = self.fader.decoder(self.fader.encoder(x), self.fader.read(x))
+            return to_pictures(drawn.cpu().numpy()) if _alike(drawn, pictures) else _changed(pictures, drawn - x)
 
     def _swept(self, pictures: Pictures, levels: Sequence[float]) -> Pictures:
         count = len(levels)
@@ -129,14 +135,22 @@ def _shipped() -> tuple[Path, str]:
 
 
 def _turned(fader: Fader, own: Tensor, attribute: str, level: float, *, hold: bool) -> Tensor:
-    """Return the attributes with one at ``level``; what is not held goes along to the neutral 0."""
-    turned = own.clone() if hold else torch.zeros_like(own)
-    turned[:, fader.shape.attributes.index(attribute)] = level
+    """Return the attributes with one at ``level``; what is not held moves as it goes along in the faces learned from.
+
+    That is where a network that knows this attribute alone would take it: what is not told apart is turned together.
+    """
+    which = fader.shape.attributes.index(attribute)
+    turned = own.clone() if hold else own + (level - own[:, which : which + 1]) * fader.along[:, which]
+    turned[:, which] = level
     return turned
+
+
+def _alike(signals: Tensor, pictures: Pictures) -> bool:
+    return tuple(signals.shape[2:]) == pictures.shape[1:3]
 
 
 def _changed(pictures: Pictures, change: Tensor) -> Pictures:
     """Add a change, brought to the pictures' size, to the pictures."""
-    if change.shape[2:] != pictures.shape[1:3]:
+    if not _alike(change, pictures):
         change = F.interpolate(change, pictures.shape[1:3], mode="bicubic", align_corners=False)
     return to_pictures(to_signals(pictures) + change.cpu().numpy())

@@ -32,7 +32,7 @@ from likewise.plugins import Pictures, to_signals
 from likewise.tables.files import replacing
 
 CHECKPOINT = "checkpoint.pt"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,9 @@ class Training:
         self.lessons, self.spec, self.step = lessons, spec, 0
         self.device = find_device(spec.device)
         shape = FaderShape(attributes=lessons.names, size=lessons.pictures.shape[1], width=spec.width, code=spec.code)
-        self.fader = Fader(shape).to(self.device)
+        self.fader = Fader(shape)
+        self.fader.along.copy_(torch.from_numpy(lessons.along()))
+        self.fader.to(self.device)
         self.critic = self.fader.discriminator().to(self.device)
         adam: dict[str, Any] = {"lr": spec.rate, "betas": (0.5, 0.999)}
         self._hers = torch.optim.Adam(self.fader.parameters(), **adam)
