@@ -2,6 +2,7 @@
 
     python benchmarks/directions.py labels            # against people's labels (needs LIKEWISE_DATA)
     python benchmarks/directions.py moves --faces 20  # what a step of one standard deviation does to every label
+    python benchmarks/directions.py moves --hold --directions FILE   # the same of others than the shipped ones
 
 ``labels`` looks at photographs of the CelebA-HQ subset, half of them with the attribute as people labelled it.
 ``moves`` draws faces that the fit has not seen, moves each by -1 and +1 standard deviations along a direction (others
@@ -22,7 +23,7 @@ from likewise.cli.tuning import keep_freed_memory
 from likewise.images import Album
 from likewise.make.attributes import Describer
 from likewise.make.describe_spec import DescribeSpec
-from likewise.make.directions import shipped
+from likewise.make.directions import Directions, shipped
 from likewise.make.sampled import drawn
 from likewise.make.traverse import moved
 from likewise.models.eyewear import WORN, worn_share
@@ -62,9 +63,10 @@ def labels(each: int) -> None:
     print(f"smile: n {found.sum()}, AUC {roc_auc_score(smiling[found], happy[found]):.3f}")
 
 
-def moves(faces: int, hold: bool) -> None:
+def moves(faces: int, hold: bool, file: str) -> None:
     """Print the change of every label, in its standard deviations over faces, for a step from -1 to +1."""
-    generator, directions = create("generator", "mobilestylegan"), shipped("mobilestylegan")
+    generator = create("generator", "mobilestylegan")
+    directions = Directions.read(file) if file else shipped("mobilestylegan")
     describer = Describer(DescribeSpec(columns=MAIN))
     w = np.repeat(generator.sample_w(faces, 987_654)[:, None], generator.rows, axis=1)
     spread = _numbers(describer(drawn(generator, w, 256))).std()
@@ -73,7 +75,11 @@ def moves(faces: int, hold: bool) -> None:
         step = directions.step(name, hold=[other for other in MAIN if other != name] if hold else [])
         before, after = (_numbers(describer(drawn(generator, part, 256))) for part in moved(w, step, (-1, 1)))
         rows[name] = ((after - before) / spread).mean()
-    print(pd.DataFrame(rows).T.to_string(float_format="{:+.2f}".format))
+    table = pd.DataFrame(rows).T  # a row a direction, a column a label
+    own = pd.Series(np.diag(table), index=table.index)
+    rest = (table.abs().sum(axis=1) - own.abs()) / (len(table) - 1)
+    print(table.assign(others=rest, share=rest / own.abs()).to_string(float_format="{:+.3f}".format))
+    print("others: the mean change of all other labels, either way; share: of the direction's own label's change")
 
 
 def _numbers(columns: dict[str, np.ndarray]) -> pd.DataFrame:
@@ -87,13 +93,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("labels", "moves"))
     parser.add_argument("--faces", type=int, default=100)
-    parser.add_argument("--hold", action="store_true")
+    parser.add_argument("--hold", action="store_true", help="hold the scores of all the others")
+    parser.add_argument("--directions", default="", help="a file of directions; default: the shipped ones")
     given = parser.parse_args()
     keep_freed_memory()
     if given.what == "labels":
         labels(given.faces)
     else:
-        moves(given.faces, given.hold)
+        moves(given.faces, given.hold, given.directions)
 
 
 if __name__ == "__main__":

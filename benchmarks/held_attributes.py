@@ -20,7 +20,7 @@ from likewise.analyse.slopes import slopes
 from likewise.make.arms import swept
 from likewise.make.counterfactual import chosen, sweep_faces
 from likewise.make.direction_editor import DirectionEditor
-from likewise.make.directions import LEAST_SQUARES, fit
+from likewise.make.directions import RULES, USUAL, fit
 from likewise.make.rate import rate_images
 from likewise.make.sweep_spec import SweepSpec
 from likewise.plugins import Array, Editor, Pictures, to_pictures
@@ -39,11 +39,11 @@ def world_latents(factors: Floats) -> Array:
     return np.repeat((factors @ directions)[:, None], WorldGenerator.rows, axis=1).astype(np.float32)
 
 
-def fitted(folder: Path, *, identities: int = 200, seed: int = 10_000) -> Path:
+def fitted(folder: Path, *, identities: int = 200, seed: int = 10_000, rule: str = USUAL) -> Path:
     """Fit directions on a world of its own, confounded like the others."""
     faces, factors = lw.World(identities=identities, seed=seed).draw()
     vectors = lw.Vectors(faces.images, world_latents(factors), source="the world's own latents")
-    return fit(faces, vectors, NAMES, labels="the world's table", rule=LEAST_SQUARES).write(folder / "directions.npz")
+    return fit(faces, vectors, NAMES, labels="the world's table", rule=rule).write(folder / "directions.npz")
 
 
 def sweep(seed: int, directions: Path, *, hold: bool, identities: int) -> pd.DataFrame:
@@ -92,9 +92,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--identities", type=int, default=200)
+    parser.add_argument("--rule", choices=RULES, default=USUAL)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        directions = fitted(Path(folder))
+        directions = fitted(Path(folder), rule=given.rule)
         for hold in (True, False):
             table = worlds(given.seeds, directions, hold=hold, identities=given.identities)
             print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)

@@ -95,6 +95,7 @@ def test_what_is_shipped_says_where_it_comes_from(capsys):
     assert wanted | {"measured_brightness", "measured_ita"} <= set(found.names)
     assert all(skill.label for skill in found.skills)
     card = (SHIPPED / "README.md").read_text()
+    assert f"--rule {found.rule} --out mobilestylegan.npz" in card
     for name, skill in zip(found.names, found.skills, strict=True):
         assert f"| `{name}` | {skill.measure} {skill.value:.2f} |" in card
     spread = np.einsum("kd,de,ke->k", found.gradients, found.covariance, found.gradients)

@@ -163,6 +163,35 @@ def test_uncertified_faces_are_kept_out_and_counted(small, capsys):
     assert (beyond == 0).all()
 
 
+def without_certificate(audit: Path, instead: str = "") -> None:
+    text = (audit / "audit.toml").read_text()
+    (audit / "audit.toml").write_text(re.sub(r"\[certificate\].*?(?=\n\[)", instead, text, flags=re.DOTALL))
+
+
+def test_edits_are_judged_also_where_the_plan_names_nobody(small, capsys):
+    """Sloppy edits are kept out by judges that nobody named, and the report says who they are."""
+    register("editor", "sloppy", Sloppy)
+    change(small, 'editor = "world"', 'editor = "sloppy"')
+    without_certificate(small)
+    assert run(capsys, "run", small, "--quiet")[0] == 0
+    told = notes(small, "certificates.parquet")
+    assert "world-attributes: female" in told
+    assert "world-attributes: smiling" in told
+    assert "the person: world" in told.lower()
+    said = lw.Ratings.read(small / "certificates.parquet").frame
+    verdict = said[said["question"] == "certified"].set_index("unit")["value"]
+    made = lw.Faces.read(small / "counterfactuals" / "faces.parquet").frame.set_index("image")
+    assert (verdict == 1 - made["smiling"].loc[verdict.index]).all()
+    assert "Which edits were certified" in (small / "report.html").read_text()
+
+
+def test_that_nobody_judges_has_to_be_said(small, capsys):
+    without_certificate(small, "[certificate]\njudge = false\n")
+    assert run(capsys, "run", small, "--quiet")[0] == 0
+    assert not (small / "certificates.parquet").exists()
+    assert "Nobody judged the edits, because the plan says so" in notes(small, "estimates.parquet")
+
+
 def test_a_third_level_is_not_turned_and_counted(small, capsys):
     table = pd.read_csv(small / "faces.csv", dtype={"image": str, "identity": str})
     table.loc[table["identity"].isin(["w0000", "w0001"]), "perceived_gender"] = "not sure"

@@ -141,10 +141,10 @@ def _slopes(job: Job) -> list[Estimates]:
     frame = frame[~frame["unit"].isin(job.faces().images)]
     own = _ever_there(job, frame[frame["rater"].isin(thresholds)], thresholds)
     made = turned_faces(job)
-    if job.plan.certificate is None:
+    if job.plan.judged is None:
         job.notes.append(
-            "Nobody judged the edits: whether the attribute moved, and nothing else, is not known. Name judges in "
-            "[certificate]."
+            "Nobody judged the edits, because the plan says so: whether the attribute moved, and nothing else, is not "
+            "known. Leave judge = false out of [certificate]."
         )
     if made.frame["parent"].nunique() < 2:
         job.notes.append("No slopes: fewer than two faces have edits that may be used.")
@@ -178,7 +178,8 @@ def _placebos(job: Job, frame: pd.DataFrame, made: Faces, about: dict[str, Any])
     if arms is None:
         job.notes.append("The sweep has no placebo arms: what editing does without turning anything is not known.")
         return []
-    kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"]))]
+    levels = set(made.frame["level"])  # those that are too far for most are left out here, too
+    kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"])) & arms.frame["level"].isin(levels)]
     aside = Faces(kept[kept["source"] == RANDOM])
     moved, real = _of(frame, aside), _of(frame, made)
     own = noted(

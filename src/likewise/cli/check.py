@@ -171,15 +171,15 @@ def _occupants(folder: Folder, plan: Plan) -> list[tuple[str, Callable[[], Any]]
 
 def _judges(plan: Plan) -> list[tuple[str, str, dict[str, Any]]]:
     """Name those who judge what was drawn again, and what was edited."""
-    drawn, edited = plan.fidelity, plan.certificate
+    drawn, edited = plan.fidelity, plan.judged
     found: list[tuple[str, str, dict[str, Any]]] = []
     if drawn is not None:
         found += [("recogniser", drawn.recogniser, drawn.recogniser_options)]
         found += [("classifier", drawn.classifier, drawn.classifier_options)]
     if edited is not None:
-        names = [judge_of(judge)[0] for judge in (edited.target, *edited.held)]
+        names = [judge_of(judge)[0] for judge in edited.judges]
         found += [("classifier", name, edited.options.get(name, {})) for name in names]
-        found += [("recogniser", edited.recogniser, edited.options.get(edited.recogniser, {}))]
+        found += [("recogniser", edited.recogniser or "", edited.options.get(edited.recogniser or "", {}))]
     return [entry for entry in found if entry[1]]
 
 

@@ -33,7 +33,7 @@ GENERATOR = "mobilestylegan"
 RECOGNISERS = ("dlib", "faceplugin")
 WEIGHTS = (
     "mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface", "dlib-landmarks-5", "dlib-resnet",
-    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "faceres",
+    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "faceres", "emotion",
 )  # fmt: skip
 """What the demo's plan needs."""
 DIALS = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
@@ -109,8 +109,10 @@ mask = "none"                    # "skin" for photographs: everything else stays
 levels = [-2, -1, 0, 1, 2]
 most = 20
 
-[certificate]                    # a network that had no part in it looks whether the attribute moved
-target = "faceres-gender: female"
+[certificate]                    # networks look whether the attribute moved, and nothing else did; who breaks a rule is
+target = "faceres-gender: female"     # kept out of the slopes, and counted
+held = ["emotion: happy", "faceres-age: 40-49 + 50-59 + 60-69 + 70 or more"]
+recogniser = "mobilefacenet"
 
 [ask]                            # ask: simulated people answer through the study's own pages
 crowd = "study"

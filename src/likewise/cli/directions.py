@@ -19,7 +19,7 @@ from likewise.engine import Engine
 from likewise.errors import SpecError, StageError, some
 from likewise.images import save
 from likewise.make.describe_spec import COLUMNS, DescribeSpec
-from likewise.make.directions import LOGISTIC, Directions, fit, shipped, summary
+from likewise.make.directions import USUAL, Directions, fit, shipped, summary
 from likewise.make.sampled import Sampled, SampleSpec, sample
 from likewise.plugins import create
 from likewise.tables import Faces, Vectors
@@ -66,7 +66,7 @@ def _write(out: Path, made: Sampled, spec: SampleSpec) -> None:
 
 
 def fit_directions(
-    folder: Path, *, attributes: Sequence[str], labels: str, out: Path | None, rule: str = LOGISTIC
+    folder: Path, *, attributes: Sequence[str], labels: str, out: Path | None, rule: str = USUAL
 ) -> list[str]:
     """Fit directions on a folder's faces and latents, and write them."""
     faces, vectors = _faces(folder), Vectors.read(folder / LATENTS)
@@ -113,7 +113,7 @@ def described(directions: Directions) -> list[str]:
     frame = summary(directions).rename(columns={"value": "skill", "positive": "rises to", "label": "said by"})
     return [
         f"Directions: {len(directions.names)} in {directions.gradients.shape[1]} dimensions, of {directions.source}",
-        f"  labels: {directions.labels}",
+        f"  labels: {directions.labels}; two levels told apart by {directions.rule}",
         "  skill: on identities that the fit has not seen",
         "",
         *frame.to_string(index=False, float_format="{:.3f}".format).splitlines(),

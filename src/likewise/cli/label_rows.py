@@ -65,7 +65,7 @@ def _within_bounds(estimates: Estimates) -> Estimates:
 def turned_faces(job: Job) -> Faces:
     """Return the counterfactuals; those that were certified, where somebody judged."""
     made = Faces.read(job.path(SWEEP) / "faces.parquet")
-    return made if job.plan.certificate is None else certified(Ratings.read(job.path(CERTIFICATES)), made)
+    return made if job.plan.judged is None else certified(Ratings.read(job.path(CERTIFICATES)), made)
 
 
 def _edited(

@@ -190,6 +190,12 @@ class Plan:
     report: ReportPlan = field(default_factory=ReportPlan)
     engine: Engine = field(default_factory=Engine)
 
+    @property
+    def judged(self) -> CertificateSpec | None:
+        """How edits are judged: by default they are; nothing without a sweep, or where the plan says no."""
+        spec = self.certificate or CertificateSpec()
+        return spec if self.counterfactual is not None and spec.judge else None
+
     def __post_init__(self) -> None:
         if self.format != FORMAT:
             raise PlanError(f"audit.toml is of format {FORMAT}", got=str(self.format), fix="Update likewise.")

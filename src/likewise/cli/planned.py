@@ -37,7 +37,7 @@ def stages(plan: Plan) -> list[Stage]:
         EMBEDDINGS: not looks,
         VARIANTS: not plan.variant,
         SWEEP: plan.counterfactual is None,
-        CERTIFICATES: plan.certificate is None,
+        CERTIFICATES: plan.judged is None,
         LATENTS: not spaced(plan),
         RATINGS: not (plan.rater or plan.answered),
         ANSWERS: plan.ask is None,

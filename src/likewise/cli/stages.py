@@ -12,6 +12,7 @@ from likewise.cli.describing import describing
 from likewise.cli.exporting import EXPORT, exporting
 from likewise.cli.fidelity import FIDELITY, judging
 from likewise.cli.framing import ALIGNED
+from likewise.cli.judging import readers_at_hand
 from likewise.cli.making import (
     ANSWERS,
     BALANCE,
@@ -235,9 +236,16 @@ CERTIFY = Stage(
     name="certify",
     artefact=CERTIFICATES,
     needs=(FACES, SWEEP),
-    options=lambda plan: asdict(plan.certificate) if plan.certificate else {},
+    options=lambda plan: {
+        "certificate": asdict(plan.judged) if plan.judged else {},
+        "audited": sorted({rater.name for rater in plan.rater}),
+    },
     make=sweeping.certifying,
-    outside=lambda folder, plan: _weights(*(plan.certificate.options.values() if plan.certificate else ())),
+    outside=lambda folder, plan: (
+        _weights(*(plan.judged.options.values() if plan.judged else ()))
+        | {"judges at hand": ", ".join(readers_at_hand())}
+    ),
+    version=2,
 )
 RATE = Stage(
     name="rate",

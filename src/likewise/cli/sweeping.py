@@ -14,10 +14,11 @@ from PIL import Image
 
 from likewise.cli.asking import sweep_album
 from likewise.cli.framing import framed
+from likewise.cli.judging import Edited, settled_judges
 from likewise.cli.making import SWEEP, TRIALS, TURNED, Job
 from likewise.errors import TableError
 from likewise.images import Album, inside, traits
-from likewise.make.certificate import OUTSIDE, shares, uncertified, verdicts
+from likewise.make.certificate import OUTSIDE, Verdict, judged, shares, verdicts
 from likewise.make.certify import Certifying, Judges, ratings_of
 from likewise.make.contact_sheet import contact_sheet
 from likewise.make.counterfactual import (
@@ -59,6 +60,8 @@ def sweeping(job: Job) -> None:
     job.summary = {
         "faces": len(done), "levels": list(spec.levels), "attribute": editor.attribute,
         "mask": "facial skin" if spec.masked(editor) else "none", "placebo arms": list(work.arms), "toy": toy,
+        "towards": getattr(editor, "focal", "") or written(job.plan.contrast.focal),
+        "held": list(editor.held) if hasattr(editor, "held") else None,
     }  # fmt: skip
 
 
@@ -160,8 +163,10 @@ def _put(job: Job, spec: SweepSpec, swept: tuple[Faces, list[str]], work: Sweep,
 
 def certifying(job: Job) -> None:
     """Have the judges look at every edit; those that break a rule are kept out of the slopes."""
-    spec = job.plan.certificate
-    assert spec is not None  # the stage is only planned with the section
+    planned, sidecar = job.plan.judged, job.folder.sidecar(SWEEP)
+    assert planned is not None and sidecar is not None  # the stage is only planned after a sweep that is judged
+    spec, told = settled_judges(planned, job.plan, Edited.of(sidecar.summary))
+    job.notes += told
     judges = Judges(spec)
     for judge in (*judges.classifiers.values(), *filter(None, [judges.recogniser])):
         job.used(judge)
@@ -170,20 +175,30 @@ def certifying(job: Job) -> None:
     originals = (framed(job) if _in_frame(job) else (job.faces(), job.album(job.faces())))[1]
     outside = Ratings.read(job.path(SWEEP) / "outside.parquet")
     parts = [outside]
-    if spec.target or spec.held or spec.recogniser:
+    if spec.judges or spec.recogniser:
         done = list(job.chunks("certify", Certifying(spec, levels, originals, album), images))
         answers = {question: np.concatenate([part[question] for part in done]) for question in done[0]}
         parts.append(ratings_of(images, levels, answers))
     ratings = Ratings.together(parts)
-    reasons = uncertified(ratings, made, replace(spec, person=judges.person))
-    Ratings.together([ratings, verdicts(reasons, made)]).write(job.path(CERTIFICATES))
-    job.summary = {"originals": len(images), **shares(reasons, images)}
-    job.notes += _verdict(job, reasons, made)
+    verdict = judged(ratings, made, replace(spec, person=judges.person))
+    Ratings.together([ratings, verdicts(verdict, made)]).write(job.path(CERTIFICATES))
+    job.summary = {"originals": len(images), **shares(verdict.reasons, images)}
+    job.notes += [*_too_far(verdict), *_verdict(job, verdict.reasons, made)]
 
 
 def _in_frame(job: Job) -> bool:
     sidecar = job.folder.sidecar(SWEEP)
     return sidecar is not None and sidecar.summary.get("mask") == "none"
+
+
+def _too_far(verdict: Verdict) -> list[str]:
+    if not verdict.too_far:
+        return []
+    levels = ", ".join(f"{level:+g}" for level in verdict.too_far)
+    return [
+        f"Levels that are left out of the slopes for everybody: {levels}. They lie beyond the training range, and "
+        "most edits there break a rule."
+    ]
 
 
 def _verdict(job: Job, reasons: pd.Series, made: Faces) -> list[str]:

@@ -40,10 +40,10 @@ def directions_sample(out: Path, workers: int, quiet: bool, **given: Any) -> Non
 @click.option("--out", type=click.Path(path_type=Path), help="Where to; default: DIR/directions.npz.")
 @click.option(
     "--rule",
-    type=click.Choice(["logistic", "least squares"]),
-    default="logistic",
+    type=click.Choice(["least squares", "logistic"]),
+    default="least squares",
     show_default=True,
-    help="How two levels are told apart: logistic reads them best, least squares holds others more nearly.",
+    help="How two levels are told apart: least squares holds others more nearly, logistic reads them best.",
 )
 def directions_fit(folder: Path, **given: Any) -> None:
     """Fit on the faces and latents of an audit, or of `directions sample`; skill is on unseen identities."""

@@ -139,10 +139,11 @@ def raters(wish: Wish, folder: Path | None) -> str:
 
 
 _JUDGES = """\
-# [certificate]                # without judges nobody knows whether the attribute moved, and nothing else did;
-# target = "faceres-gender: female"      # name some that had no part in the editing and are not audited
-# held = ["emotion: happy"]
+[certificate]                  # who looks whether the attribute moved, and nothing else did: networks at hand that
+# target = "faceres-gender: female"      # read what is turned and held; or name them. They should have had no part in
+# held = ["emotion: happy"]              # the editing, and not be audited. What breaks a rule is in no slope.
 # recogniser = "openface"
+# judge = false                # nobody looks; the report says so
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from likewise.plugins import Array, Classifier, Pictures, Recogniser, create
 from likewise.tables import Ratings
 
 Floats = npt.NDArray[np.float64]
+_FINDER = "dlib"  # who finds the faces for the classifiers of faces
 
 
 class Judges:
@@ -28,7 +30,7 @@ class Judges:
         self.recogniser: Recogniser | None = (
             create("recogniser", spec.recogniser, spec.options.get(spec.recogniser, {})) if spec.recogniser else None
         )
-        names = dict.fromkeys(judge_of(judge)[0] for judge in (spec.target, *spec.held) if judge)
+        names = dict.fromkeys(judge_of(judge)[0] for judge in spec.judges)
         self.classifiers: dict[str, Classifier] = {
             name: create("classifier", name, spec.options.get(name, {})) for name in names
         }
@@ -44,21 +46,38 @@ class Judges:
         return self.spec.person if self.spec.person is not None else float(self.recogniser.threshold)
 
     def scores(self, pictures: Pictures) -> dict[str, Array]:
-        """Return what each judge says of pictures, by ``classifier: label``."""
+        """Return what each judge says of pictures, by ``classifier: label``; faces are found once for all of them."""
         said: dict[str, Array] = {}
+        seen: dict[str, Any] = {}  # faces, by who found them
         for name, classifier in self.classifiers.items():
-            given = classifier.score(pictures)
-            for judge in (self.spec.target, *self.spec.held):
-                if judge and judge_of(judge)[0] == name:
+            given = self._given(name, classifier, pictures, seen)
+            for judge in self.spec.judges:
+                if judge_of(judge)[0] == name:
                     said[judge] = _named(given, *judge_of(judge))
         return said
 
+    def _given(self, name: str, classifier: Classifier, pictures: Pictures, seen: dict[str, Any]) -> dict[str, Array]:
+        """Ask one classifier; networks that look at a found face share the finding."""
+        labelled = getattr(classifier, "labelled", None)
+        if labelled is None:
+            return classifier.score(pictures)
+        from likewise.models.seen import look_for_faces  # noqa: PLC0415  # networks load late
 
-def _named(given: dict[str, Array], name: str, label: str) -> Array:
-    if label not in given:
-        fix = nearest(label, given) or f"It gives {some(list(given), 8)}."
-        raise SpecError(f"the classifier {name!r} gives a label {label!r}", got="none of that name", fix=fix)
-    return given[label]
+        finder = str(self.spec.options.get(name, {}).get("finder", _FINDER))
+        if finder not in seen:
+            seen[finder] = look_for_faces(pictures, finder)
+        answer: dict[str, Array] = labelled(seen[finder])
+        return answer
+
+
+def _named(given: dict[str, Array], name: str, wanted: str) -> Array:
+    """Return the score of a label, or of several together: ``40-49 + 50-59`` says how likely either is."""
+    labels = [wanted] if wanted in given else [label.strip() for label in wanted.split(" + ")]
+    for label in labels:
+        if label not in given:
+            fix = nearest(label, given) or f"It gives {some(list(given), 8)}."
+            raise SpecError(f"the classifier {name!r} gives a label {label!r}", got="none of that name", fix=fix)
+    return np.asarray(np.sum([given[label] for label in labels], axis=0), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -80,7 +99,9 @@ class Certifying:
         keys = [key_of(image, level) for level in self.levels]
         pictures = np.concatenate([self._original(image), self.made(keys)])
         said = self._judges.scores(pictures)
-        answers = {DRIFT + judge: (said[judge][1:] - said[judge][0]).astype(float) for judge in self.spec.held}
+        middle = 1 + int(np.argmin(np.abs(self.levels)))
+        held = {judge: said[judge].astype(float) for judge in self.spec.held or ()}
+        answers = {DRIFT + judge: score[1:] - score[middle] for judge, score in held.items()}
         if self.spec.target:
             answers[TARGET] = said[self.spec.target][1:].astype(float)
         if self._judges.recogniser is not None:

@@ -1,8 +1,11 @@
 """directions: which way to move a latent so that one attribute changes and named others stay.
 
 A direction is fitted in W on the mean row of the latents: a linear score ``s(w) = n'w + c`` for each attribute, by
-logistic regression for two levels and by ridge regression for numbers, with its skill measured on identities that
-the fit has not seen.
+least squares (ridge), with its skill measured on identities that the fit has not seen. Two levels are 0 and 1 in it. A
+label y = f(w) of elliptically spread latents has cov(w, y) = S E[grad f] (Stein), so the least-squares coefficient
+S^-1 cov(w, y) *is* the label's mean gradient, whatever f: a step that leaves the score of a held label where it is
+leaves the label itself, on average. A logistic score reads a little better near the border, but its coefficient is
+no mean gradient: it leans towards what goes along, and what it holds is held less.
 
 The score's gradient ``n`` is not the way to move. Latents do not vary alike in all directions, and a step along ``n``
 leaves the cloud of faces. Of all steps that raise the main score by one standard deviation and leave the held scores
@@ -34,7 +37,9 @@ from likewise.tables.files import replacing
 
 Floats = npt.NDArray[np.float64]
 FOLDS = 5
-LOGISTIC, LEAST_SQUARES = "logistic", "least squares"
+LEAST_SQUARES, LOGISTIC = RULES = ("least squares", "logistic")
+USUAL = LEAST_SQUARES
+"""How two levels are told apart unless said otherwise; the module's own text says why."""
 SHIPPED = Path(__file__).parent / "shipped"
 FEWEST = 40  # images with a label; below that a direction in hundreds of dimensions is noise
 
@@ -70,6 +75,8 @@ class Directions:
     skills: tuple[Skill, ...]
     ends: Floats | None = None
     """``[k, 2]``: the mean score of each side (of numbers: a standard deviation to each side of the mean)."""
+    rule: str = USUAL
+    """How two levels were told apart."""
 
     def scores(self, vectors: Vectors) -> pd.DataFrame:
         """Return each image's scores in standard deviations (up to a constant), indexed by image."""
@@ -93,7 +100,8 @@ class Directions:
 
     def write(self, path: str | Path) -> Path:
         """Write to one ``.npz``; nothing in it is ever executed on reading."""
-        about = {"source": self.source, "labels": self.labels, "skills": [vars(skill) for skill in self.skills]}
+        skills = [vars(skill) for skill in self.skills]
+        about = {"source": self.source, "labels": self.labels, "rule": self.rule, "skills": skills}
         parts: dict[str, Any] = {
             "names": np.array(self.names, dtype=str),
             "gradients": self.gradients.astype(np.float32),
@@ -120,6 +128,7 @@ class Directions:
                     covariance=stored["covariance"].astype(np.float64),
                     skills=tuple(Skill(**skill) for skill in about["skills"]),
                     ends=stored["ends"].astype(np.float64) if "ends" in stored.files else None,
+                    rule=about["rule"],
                 )
         except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
             raise VectorError(f"{path} holds directions", got=f"{type(error).__name__}: {error}") from error
@@ -142,16 +151,16 @@ def mean_rows(vectors: Vectors) -> Floats:
 
 def fit(
     faces: Faces, vectors: Vectors, attributes: Sequence[str], *,
-    labels: str, made_by: Mapping[str, str] | None = None, shrink: float = 0.01, rule: str = LOGISTIC,
+    labels: str, made_by: Mapping[str, str] | None = None, shrink: float = 0.01, rule: str = USUAL,
 ) -> Directions:  # fmt: skip
     """Fit a score for each attribute column; images without a label or without a latent have no part in it.
 
     ``labels`` says what was labelled and by whom, ``made_by`` who made each column where that is known. ``rule`` is how
-    two levels are told apart: "logistic", which reads them best, or "least squares", whose scores mix less with what
-    goes along (a penalised logistic score leans towards it), so that what is held is held more nearly.
+    two levels are told apart: "least squares", whose held scores hold the labels themselves, or "logistic", which reads
+    them best but leans towards what goes along.
     """
-    if rule not in (LOGISTIC, LEAST_SQUARES):
-        raise SpecError(f"rule is '{LOGISTIC}' or '{LEAST_SQUARES}'", got=repr(rule))
+    if rule not in RULES:
+        raise SpecError(f"rule is '{LEAST_SQUARES}' or '{LOGISTIC}'", got=repr(rule))
     known = faces.subset([image for image in faces.images if image in vectors])
     if len(known) < FEWEST:
         raise TableError(f"directions are fitted on at least {FEWEST} images with latents", got=str(len(known)))
@@ -171,6 +180,7 @@ def fit(
             for name, (_, skill) in zip(attributes, fitted, strict=True)
         ),
         ends=np.stack([_ends(rows @ g, known.attribute(name), skill) for name, (g, skill) in named.items()]),
+        rule=rule,
     )
 
 

@@ -54,6 +54,7 @@ class WorldEditor:
     """Overwrites the attribute's factor and draws the face anew; every other pixel pattern stays."""
 
     name, licence, attribute = "world-editor", _LICENCE, "perceived_gender"
+    held = ("perceived_age", "eyeglasses", "smiling")
     mask, toy = "none", True  # these faces are drawings: nobody is in them, and their hair is part of the attribute
 
     def edit(self, pictures: Pictures, level: float) -> Pictures:
