@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
-from likewise.design import greedy, scan
+from likewise.design import greedy, scan, smallest
 from likewise.errors import VectorError
 from matching_problems import CONTRAST, Problem, problems
 from naive_matching import Naive
@@ -75,7 +75,8 @@ def test_short_lists_many_blocks_and_any_row_order_change_nothing(problem: Probl
         for place in (scan, greedy):
             patch.setattr(place, "LIST", 1)
         patch.setattr(scan, "_FEW", -1.0)  # never list, always search
-        patch.setattr(scan, "_FOLD", 2)
+        patch.setattr(smallest, "_LEAST_RUN", 2)
+        patch.setattr(smallest, "_ONE_IN", 1)
         patch.setattr(scan, "_LEAST_ROWS", 1)
         second = lw.match(faces, vectors, CONTRAST, spec, **beside, memory=1, threads=2)
     assert first == second

@@ -9,7 +9,7 @@ not depend on blocks, threads or the order of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.design.points import Floats, Index, Points, Single, blocks
+from likewise.design.points import Floats, Index, Numbers, Points, Single, blocks
+from likewise.design.smallest import Few, smallest
 from likewise.errors import SpecError, some
 
-Numbers = npt.NDArray[np.floating]
 Given = pd.DataFrame | Callable[[list[str], list[str]], npt.ArrayLike]
 _CHUNK = 2048  # reference points multiplied in one go
 _EXACT_BYTES = 2**24
@@ -169,6 +169,12 @@ class Table:
         """Return the given distances, not a copy of them; what is empty is infinitely far."""
         return self._checked(self._read(rows, columns))
 
+    def smallest(self, rows: Index, columns: Index, most: int) -> Iterator[Few]:
+        """Yield the smallest of each row. Negative ones are among them, so that looking for them takes no passing."""
+        slabs = list(smallest(self._read(rows, columns), most))
+        _refuse_negative(min((few.least for few in slabs), default=0.0))
+        yield from slabs
+
     def upper(self, rows: Index, columns: Index, lower: Numbers) -> Numbers:
         """Return the given distances again: there is no doubt about them."""
         return lower
@@ -193,18 +199,23 @@ class Table:
         least = found.min() if found.size else 0.0
         if np.isnan(least):  # one pass tells: the minimum of anything with NaN is NaN
             return self._checked(np.where(np.isnan(found), np.inf, found))
-        if least < 0:
-            raise SpecError("distances are at least 0", got=f"{least:g}")
+        _refuse_negative(float(least))
         return found
 
 
+def _refuse_negative(least: float) -> None:
+    if least < 0:
+        raise SpecError("distances are at least 0", got=f"{least:g}")
+
+
 def _aligned(given: pd.DataFrame, focal: Sequence[str], reference: Sequence[str]) -> Numbers:
-    for names, axis in ((focal, given.index), (reference, given.columns)):
+    axes = given.index.tolist(), given.columns.tolist()
+    for names, axis in zip((focal, reference), axes, strict=True):
         missing = sorted(set(names) - set(axis))
         if missing:
             raise SpecError("given distances have a row for each focal and a column for each reference image",
                             got=f"none for {some(missing)}")  # fmt: skip
-    same = list(given.index) == list(focal) and list(given.columns) == list(reference)
+    same = axes == (list(focal), list(reference))
     matrix = (given if same else given.loc[list(focal), list(reference)]).to_numpy()
     if matrix.dtype.kind not in "fiu":
         raise SpecError("given distances are numbers", got=str(matrix.dtype))

@@ -20,6 +20,7 @@ from likewise.tables import MatchSpec, Vectors
 Floats = npt.NDArray[np.float64]
 Single = npt.NDArray[np.float32]
 Index = npt.NDArray[np.intp]
+Numbers = npt.NDArray[np.floating]
 _MOST, _BYTES = 2048, 2**24  # images read in one go when all are passed over: never more, and no more than so large
 
 

@@ -7,16 +7,17 @@ number of blocks and threads, and where they are done, is a matter of speed alon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
-from likewise.design.metric import Metric, Numbers
-from likewise.design.points import Floats, Index, blocks
+from likewise.design.metric import Metric, Table
+from likewise.design.points import Floats, Index, Numbers, blocks
 from likewise.design.rules import Mask, Rule, by_row
 from likewise.design.shadow import Shadow, shadowed
+from likewise.design.smallest import SLAB, Few, smallest
 from likewise.design.spread import LARGE, ListBlock, RuleBlock, spread
 from likewise.design.threads import threaded
 from likewise.engine import Engine, Progress, Result, Silent
@@ -24,8 +25,6 @@ from likewise.engine import Engine, Progress, Result, Silent
 LIST = 48  # partners remembered a row at first; a matter of speed alone
 _FEW = 0.02  # the share of admissible pairs up to which they are simply listed
 _LISTED = 2**24  # pairs of an optimal matching that are listed at most; not by the memory, which may change no pair
-_FOLD = 32
-_SLAB = 256
 _LEAST_ROWS, _MOST_ROWS = 16, 4096
 _Done = TypeVar("_Done")
 
@@ -128,13 +127,15 @@ class Scan:
     def nearest(self, rows: Index, columns: Index, most: int, *, first: bool = False) -> list[Nearest]:
         """Return the ``most`` smallest bounds of these rows over these columns."""
         if self._table is not None and not first:
-            return [self._list(*entry, columns) for entry in smallest(self._table[np.ix_(rows, columns)], most)]
+            return self._lists(smallest(self._table[np.ix_(rows, columns)], most), columns)
+        if isinstance(self.metric, Table) and not self.stages:
+            return self._lists(self.metric.smallest(rows, columns, most), columns)
         bounds = self.bounds(rows, columns)
         if self._table is not None:
             self._table[rows] = bounds
         if first and np.isfinite(self.farthest):
             self.note_distance(rows, columns, bounds)
-        return [self._list(*entry, columns) for entry in smallest(bounds, most)]
+        return self._lists(smallest(bounds, most), columns)
 
     def nearest_exactly(self, rows: Index, columns: Index, most: int) -> list[Index]:
         """Return for each row the ``most`` nearest columns in order of distance, then key."""
@@ -190,11 +191,14 @@ class Scan:
         """Return who had a partner left after each rule."""
         return Partners(self.stages, self.row_ok, self.column_ok)
 
-    def _list(self, at: Index, values: Floats, rest: float, columns: Index) -> Nearest:
-        there = np.isfinite(values)
+    def _lists(self, slabs: Iterable[Few], columns: Index) -> list[Nearest]:
         settled = self.metric.settled and np.isinf(self.farthest)
-        known = np.full(int(there.sum()), self.metric.settled)
-        return Nearest(columns[at[there]], values[there].astype(np.float64), known, rest, settled)
+        found = []
+        for few in slabs:
+            known = np.full(few.at.shape, self.metric.settled)
+            rows = zip(columns[few.at], few.values, known, few.count.tolist(), few.rest.tolist(), strict=True)
+            found += [Nearest(at[:n], values[:n], sure[:n], rest, settled) for at, values, sure, n, rest in rows]
+        return found
 
     def _few(self, progress: Progress, most: float) -> list[tuple[Index, Index]] | None:
         """Return for runs of rows the pairs that keep all rules, or nothing when there are too many of them."""
@@ -292,7 +296,7 @@ class Scan:
     def rows_at_once(self) -> int:
         """Return how many rows fit: bounds (float32 or float64), a mask, and what the metric reads."""
         each = self.metric.row_bytes + 14 * self.metric.shape[1]
-        most = _SLAB if isinstance(self.metric, Shadow) else _MOST_ROWS  # short products: bounds stay in the cache
+        most = SLAB if isinstance(self.metric, Shadow) else _MOST_ROWS  # short products: bounds stay in the cache
         return int(np.clip(self.memory // 4 // (each * self.threads), _LEAST_ROWS, most))
 
 
@@ -303,46 +307,3 @@ def _unpacked(result: Result) -> list[Nearest]:
     return [
         Nearest(columns, values, np.zeros(len(columns), dtype=bool), float(rest)) for columns, values, rest in parts
     ]
-
-
-def smallest(bounds: Numbers, most: int) -> Iterator[tuple[Index, Floats, float]]:
-    """Yield for each row where its ``most`` smallest bounds are, what they are, and the bound of all others.
-
-    Columns are folded into groups first: only the groups with the smallest minima are looked into.
-    """
-    columns = bounds.shape[1]
-    groups = -(-columns // _FOLD)
-    if columns <= _FOLD * most * 2:
-        everyone = np.broadcast_to(np.arange(columns, dtype=np.intp), bounds.shape)
-        yield from _first(everyone, bounds, most, np.full(len(bounds), np.inf))
-        return
-    whole = np.full((len(bounds), groups), np.inf, dtype=bounds.dtype)
-    for fold in range(_FOLD):  # column = fold * groups + group
-        part = bounds[:, fold * groups : (fold + 1) * groups]
-        np.minimum(whole[:, : part.shape[1]], part, out=whole[:, : part.shape[1]])
-    for start in range(0, len(bounds), _SLAB):  # few rows at a time stay in the cache
-        yield from _inside(bounds[start : start + _SLAB], whole[start : start + _SLAB], most)
-
-
-def _inside(bounds: Numbers, whole: Numbers, most: int) -> Iterator[tuple[Index, Floats, float]]:
-    """Look into the groups with the smallest minima."""
-    columns, groups = bounds.shape[1], whole.shape[1]
-    order = np.argpartition(whole, most, axis=1)[:, : most + 1]
-    beyond = np.take_along_axis(whole, order[:, most:], axis=1)[:, 0].astype(np.float64)
-    chosen = np.sort(order[:, :most], axis=1)
-    inside = (np.arange(_FOLD)[None, :, None] * groups + chosen[:, None, :]).reshape(len(bounds), -1)
-    values = np.take_along_axis(bounds, np.minimum(inside, columns - 1), axis=1)
-    values[inside >= columns] = np.inf
-    yield from _first(inside, values, most, beyond)
-
-
-def _first(at: Index, values: Numbers, most: int, rest: Floats) -> Iterator[tuple[Index, Floats, float]]:
-    """Yield the first few of each row in order of value, then column; columns come in ascending order."""
-    if values.shape[1] > most:
-        part = np.argpartition(values, most, axis=1)
-        rest = np.minimum(rest, np.take_along_axis(values, part[:, most : most + 1], axis=1)[:, 0])
-        part = np.sort(part[:, :most], axis=1)
-        at, values = np.take_along_axis(at, part, axis=1), np.take_along_axis(values, part, axis=1)
-    order = np.argsort(values, axis=1, kind="stable")
-    at, values = np.take_along_axis(at, order, axis=1), np.take_along_axis(values, order, axis=1).astype(np.float64)
-    yield from zip(at, values, rest.tolist(), strict=True)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from likewise.design.metric import Euclid, Metric, Numbers
-from likewise.design.points import Floats, Index, Points, Single, blocks
+from likewise.design.metric import Euclid, Metric
+from likewise.design.points import Floats, Index, Numbers, Points, Single, blocks
 from likewise.design.threads import threaded
 
 LARGE = 2**32  # multiplications from which a shadow is thought of

@@ -31,17 +31,18 @@ def offer(faces: Faces, contrast: Contrast, spec: MatchSpec, needed: list[tuple[
     side = contrast.side(faces)
     side = side[side != 0]
     names = {1: str(contrast.focal), -1: str(contrast.reference)}
+    images = side.index.tolist()
     reasons = pd.Series("", index=side.index)
     for reason, there in needed:
-        missing = np.array([image not in there for image in side.index], dtype=bool)
+        missing = np.array([image not in there for image in images], dtype=bool)
         reasons[missing & (reasons == "")] = reason
     reasons[_on_the_wrong_side(side, faces, spec).to_numpy() & (reasons == "")] = "identity on both sides"
     counts = pd.DataFrame({"side": side.map(names), "reason": reasons})
     gone = counts[counts["reason"] != ""].groupby(["side", "reason"]).size().reset_index(name="images")
     stay = side[reasons == ""]
     return Offer(
-        focal=sorted(stay.index[stay == 1]),
-        reference=sorted(stay.index[stay == -1]),
+        focal=sorted(stay.index[stay == 1].tolist()),
+        reference=sorted(stay.index[stay == -1].tolist()),
         offered={names[sign]: int((side == sign).sum()) for sign in (1, -1)},
         gone=list(zip(gone["side"], gone["reason"], gone["images"].tolist(), strict=True)),
     )
