@@ -65,6 +65,32 @@ def test_a_recogniser_and_a_perceptual_distance_take_part_in_the_design(audit):
     assert again["embed"] == again["match"] == "fresh"
 
 
+def test_raters_are_asked_about_the_references_of_the_matching(audit):
+    add(audit, '[difficulty]\nperceptual = "pixels"', "references = true\ndifficulty_ratio = 4.0")
+    assert statuses(audit)["trials"] == "would run"
+    outcomes = {outcome.stage: outcome for outcome in run(str(audit), voice=Quiet())}
+    pairs, faces = lw.Pairs.read(audit / "pairs.parquet"), lw.Faces.read(audit / "faces.parquet")
+    frame, genuine = pairs.frame, lw.Pairs.read(audit / "trials.parquet").genuine().frame
+    of = genuine.set_index("a")["b"]
+    assert of.index.is_unique
+    assert of.loc[frame["a"]].tolist() == frame["ref_a"].tolist()
+    assert of.loc[frame["b"]].tolist() == frame["ref_b"].tolist()
+    assert len(of) > 2 * len(frame)
+    found = lw.Estimates.read(audit / "estimates.parquet").frame
+    gaps = found[(found["stat"] == "gap") & (found["quantity"] == "world-recogniser: distance")]
+    gaps = gaps.set_index("sample")["n"]
+    side = lw.Contrast("perceived_gender", focal="female", reference="male").side(faces)
+    assert gaps["all"] == int((side.loc[of.index] != 0).sum())
+    assert gaps["matched"] == 2 * len(frame)
+    assert any("drawn by lot" in note for note in outcomes["trials"].notes)
+    hard = lw.Pairs.read(audit / "embeddings" / "difficulty.parquet")
+    contrast = lw.Contrast("perceived_gender", focal="female", reference="male")
+    by_hand = lw.trials(faces, seed=3, references=pairs, difficulty=hard, contrast=contrast)
+    assert set(by_hand.frame["pair"]) == set(genuine["pair"])
+    (audit / "audit.toml").write_text((audit / "audit.toml").read_text().replace("difficulty_ratio = 4.0", ""))
+    assert statuses(audit)["trials"] == "would run"
+
+
 def test_a_family_on_both_sides_of_the_bench_is_said(audit, capsys):
     add(audit, f'[[within]]\nrecogniser = "world"\nlimit = {LIMIT}')
     outcomes = run(str(audit), voice=Quiet())

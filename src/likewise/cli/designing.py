@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from likewise.cli.answered import given_trials
+from likewise.cli.asking import recognises
 from likewise.cli.fidelity import faithful
 from likewise.cli.framing import same_family
-from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, VARIANTS, Job
+from likewise.cli.making import EMBEDDINGS, LATENTS, PAIRS, TRIALS, VARIANTS, Job
 from likewise.cli.measures import Declared, WithinPlan, declared
 from likewise.design.match import match
+from likewise.design.trials import trials
 from likewise.engine import Progress
 from likewise.errors import LikewiseError, PlanError, TableError
 from likewise.make.embed import Difference, couples, difficulties
@@ -98,6 +101,37 @@ def variants_of(job: Job) -> dict[str, Pairs]:
         for number, variant in enumerate(job.plan.variant)
         if (job.path(VARIANTS) / f"{number:02d}.parquet").is_file()
     }
+
+
+def making_trials(job: Job) -> None:
+    """Choose which two images of a person the raters are asked about; where pairs have references, by those."""
+    plan, each = job.plan, job.plan.trials.impostors
+    strangers: dict[str, Any] = {"impostors": each, "groups": "any"} if recognises(plan) and each > 0 else {}
+    rule: dict[str, Any] = (
+        {"references": Pairs.read(job.path(PAIRS)), "difficulty": _difficulty(job)} if plan.match.references else {}
+    )
+    between: dict[str, Any] = {"contrast": plan.contrast} if strangers or rule else {}
+    given = given_trials(job)
+    if given is not None and rule:
+        job.notes.append("The trials are those of the score files: references of the matching are not asked about.")
+    made = given or trials(job.faces(), seed=plan.seed, **strangers, **rule, **between)
+    if given is None and rule:
+        job.notes.append(_by_reference(job, made))
+    genuine = len(made.genuine())
+    job.summary = {"genuine trials": genuine, "impostor trials": len(made) - genuine}
+    made.write(job.path(TRIALS))
+
+
+def _by_reference(job: Job, made: Pairs) -> str:
+    """Say how the second image of a trial was chosen, and for whom there is none, by group."""
+    faces, asked = job.faces(), set(made.genuine().frame["a"])
+    side = job.plan.contrast.side(faces)
+    without = faces.subset([image for image in side.index[side != 0] if image not in asked])
+    lost = without.attribute(job.plan.contrast.column).value_counts().to_dict() if len(without) else "none"
+    return (
+        "Images of a pair are asked about with their references; every other image with one that is as difficult as a "
+        f"reference of somebody of the other group, drawn by lot. Images without such a reference: {lost}."
+    )
 
 
 def _focal(job: Job) -> int:

@@ -11,17 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.cli.answered import given_trials
-from likewise.cli.asking import (
-    recognises,
-)
 from likewise.cli.encoding import encoded
 from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan
 from likewise.cli.progress import Voice
 from likewise.cli.tuning import tune
 from likewise.design.balance import balance
-from likewise.design.trials import trials
 from likewise.engine import Result, Work
 from likewise.errors import ImageError, VectorError, some
 from likewise.images import Album, find
@@ -228,17 +223,6 @@ def balancing(job: Job) -> None:
     found = balance(job.faces(), job.plan.contrast, Pairs.read(job.path(PAIRS)), covariates=covariates_of(job))
     job.summary = {"rows": len(found)}
     found.write(job.path(BALANCE))
-
-
-def making_trials(job: Job) -> None:
-    """Choose which two images of a person the raters are asked about."""
-    plan, each = job.plan, job.plan.trials.impostors
-    asked = recognises(plan) and each > 0
-    strangers: dict[str, Any] = {"impostors": each, "contrast": plan.contrast, "groups": "any"} if asked else {}
-    made = given_trials(job) or trials(job.faces(), seed=plan.seed, **strangers)
-    genuine = len(made.genuine())
-    job.summary = {"genuine trials": genuine, "impostor trials": len(made) - genuine}
-    made.write(job.path(TRIALS))
 
 
 def covariates_of(job: Job) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from likewise.cli.fidelity import FIDELITY
 from likewise.cli.framing import ALIGNED
-from likewise.cli.making import ANSWERS, DESCRIBED, EMBEDDINGS, FACES, LATENTS, RATINGS, SWEEP, TRIALS, VARIANTS
+from likewise.cli.making import ANSWERS, DESCRIBED, EMBEDDINGS, FACES, LATENTS, PAIRS, RATINGS, SWEEP, TRIALS, VARIANTS
 from likewise.cli.measures import declared
 from likewise.cli.plan import Plan
 from likewise.cli.stages import (
@@ -20,6 +20,7 @@ from likewise.cli.stages import (
     PROJECT,
     RATE,
     REPORT_STAGE,
+    TRIALS_STAGE,
     VARY,
     Stage,
     editing,
@@ -56,6 +57,7 @@ def stages(plan: Plan) -> list[Stage]:
         ],
         CERTIFY.name: in_frame,
         MATCH.name: design,
+        TRIALS_STAGE.name: [PAIRS, *([] if absent[EMBEDDINGS] else [EMBEDDINGS])] if plan.match.references else [],
         VARY.name: design,
         RATE.name: [] if absent[SWEEP] else [SWEEP],
         ANALYSE.name: [name for name in (VARIANTS, SWEEP, CERTIFICATES, RATINGS, ANSWERS) if not absent[name]],

@@ -117,10 +117,13 @@ def _measures(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _difficulty_files(plan: Plan) -> list[str]:
+    return [plan.difficulty.vectors, plan.difficulty.pairs] if plan.difficulty else []
+
+
 def _measure_files(plan: Plan) -> list[str]:
-    hard, given = plan.difficulty, plan.given
-    files = [entry.vectors for entry in plan.within]
-    return [*files, *([hard.vectors, hard.pairs] if hard else []), *([given.distances, given.scores] if given else [])]
+    given, files = plan.given, [entry.vectors for entry in plan.within]
+    return [*files, *_difficulty_files(plan), *([given.distances, given.scores] if given else [])]
 
 
 READ = Stage(
@@ -211,11 +214,12 @@ TRIALS_STAGE = Stage(
         **asdict(plan.trials),
         "contrast": asdict(plan.contrast),
         "recognisers": recognises(plan),
+        **({"difficulty": asdict(plan.difficulty)} if plan.difficulty else {}),
         **({"answered": [asdict(entry) for entry in plan.answered if entry.scores]} if _score_files(plan) else {}),
     },
-    outside=lambda folder, plan: _files(folder, *_score_files(plan)),
-    make=making.making_trials,
-    version=2,
+    outside=lambda folder, plan: _files(folder, *_score_files(plan), *_difficulty_files(plan)),
+    make=designing.making_trials,
+    version=3,
     counted=False,
     seeded=True,
 )

@@ -56,7 +56,7 @@ def references(faces: Faces, difficulty: Difficulty | None, spec: MatchSpec) -> 
     if difficulty is None:
         fix = "Give Pairs of images of one identity with a distance, or Vectors."
         raise SpecError("references are chosen by difficulty", got="none", fix=fix)
-    valid = _valid(faces, spec)
+    valid = valid_references(faces, spec)
     least = spec.difficulty_at_least or 0.0
     of: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for image, other, distance in _distances(faces, difficulty):
@@ -66,7 +66,8 @@ def references(faces: Faces, difficulty: Difficulty | None, spec: MatchSpec) -> 
     return References({image: sorted(found) for image, found in of.items()}, spec.difficulty_ratio)
 
 
-def _valid(faces: Faces, spec: MatchSpec) -> set[str]:
+def valid_references(faces: Faces, spec: MatchSpec) -> set[str]:
+    """Return the images that keep the conditions on references."""
     keep = pd.Series(True, index=pd.Index(faces.images))
     for name, level in spec.reference_where:
         if name not in faces.attributes:
@@ -122,7 +123,7 @@ def prove(frame: pd.DataFrame, faces: Faces, spec: MatchSpec) -> dict[str, np.nd
     """Prove the rules on references for every pair, from the tables alone."""
     if not spec.references:
         return {}
-    identity, valid = faces.identities, _valid(faces, spec)
+    identity, valid = faces.identities, valid_references(faces, spec)
     proof = {}
     for side in ("a", "b"):
         reference = frame[f"ref_{side}"]
