@@ -88,7 +88,7 @@ def test_raters_are_asked_about_the_references_of_the_matching(audit):
     by_hand = lw.trials(faces, seed=3, references=pairs, difficulty=hard, contrast=contrast)
     assert set(by_hand.frame["pair"]) == set(genuine["pair"])
     (audit / "audit.toml").write_text((audit / "audit.toml").read_text().replace("difficulty_ratio = 4.0", ""))
-    assert statuses(audit)["trials"] == "would run"
+    assert statuses(audit)["trials"] == "may run"  # if the pairs turn out to be others
 
 
 def test_a_family_on_both_sides_of_the_bench_is_said(audit, capsys):

@@ -53,6 +53,45 @@ def test_sets_are_the_cheapest_of_all_in_turn(seed: int):
     assert sum(found.offered.values()) == len(faces)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("most", [None, 1, 2])
+def test_whoever_is_in_no_set_is_counted_by_the_rule_that_left_them_out(seed: int, most: int | None):
+    """Recount every image by itself: an identity that is used, then the first rule that leaves it without a partner."""
+    faces, vectors = problem(seed)
+    light = {image: float(k % 5) for k, image in enumerate(sorted(faces.images))}
+    faces = faces.with_attribute("light", light)
+    short = lw.Vectors(faces.images[1:], vectors.take(faces.images[1:]), source="w")
+    spec = lw.MatchSpec(caliper={"light": 1.0, "distance": 1.6}, max_pairs=most)
+    found = match_levels(faces, short, CONTRASTS, spec)
+    skin, who, frame = faces.attribute("skin"), faces.identities, found.frame
+    inside = {*frame["a"], *frame["b"]}
+    used = set(who.loc[sorted(inside)])
+    place = {image: short.take([image]).astype(float)[0] for image in short.images}
+    full = most is not None and frame["set"].nunique() == most
+
+    def reason(image: str) -> str:
+        if image not in short:
+            return "no vector"
+        if who[image] in used:
+            return "identity already matched"
+        levels = ["dark", "medium"] if skin[image] == "light" else ["light"]
+        for level in levels:
+            near = [other for other in short.images if skin[other] == level and abs(light[other] - light[image]) <= 1]
+            word = f", {level}" if skin[image] == "light" else ""
+            if not near:
+                return f"no partner keeps: caliper light{word}"
+            if not any(np.sqrt(((place[o] - place[image]) ** 2).sum()) <= 1.6 for o in near):
+                return f"no partner keeps: caliper distance{word}"
+        return "beyond max_pairs" if full else "partners used up"
+
+    wanted = pd.Series([(skin[i], reason(i)) for i in faces.images if i not in inside]).value_counts().to_dict()
+    counts = found.dropped.set_index(["side", "reason"])["images"].to_dict()
+    assert counts == wanted
+    for level, offered in found.offered.items():
+        matched = len({image for image in inside if skin[image] == level})
+        assert matched + found.dropped.loc[found.dropped["side"] == level, "images"].sum() == offered
+
+
 def test_balance_takes_the_pairs_of_its_contrast():
     faces, vectors = problem(0)
     found = match_levels(faces, vectors, CONTRASTS)
@@ -88,6 +127,9 @@ def test_people_on_several_levels_are_named_or_left_out_and_counted():
         match_levels(mixed, vectors, CONTRASTS)
     found = match_levels(mixed, vectors, CONTRASTS, lw.MatchSpec(both_sides="drop"))
     assert f"{(frame['identity'] == who).sum()} images of people on several levels are left out" in found.note
+    lost = found.dropped[found.dropped["reason"] == "identity on several levels"]
+    assert lost["images"].sum() == (frame["identity"] == who).sum()
+    assert sum(found.offered.values()) == len(faces)
     kept = faces.subset(frame.loc[frame["identity"] != who, "image"])
     own = lw.Vectors(kept.images, vectors.take(kept.images), source="w")
     assert found.frame["a"].tolist() == match_levels(kept, own, CONTRASTS).frame["a"].tolist()

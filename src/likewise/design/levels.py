@@ -8,7 +8,8 @@ rise as people leave, so that a heap of costs that are computed anew when they c
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +17,16 @@ import pandas as pd
 
 from likewise.design.greedy import Codes, Greedy
 from likewise.design.metric import Euclid
+from likewise.design.outcome import Side, reasons
 from likewise.design.points import Floats, points
-from likewise.design.rules import Within, ledger, rules
+from likewise.design.rules import Within, ledger, near_name, rules
 from likewise.design.scan import Scan
 from likewise.design.sides import check_keys, offer
 from likewise.design.threads import usable_threads
 from likewise.engine import Silent
 from likewise.errors import ContrastError, SpecError, VectorError, nearest, some
 from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors
+from likewise.tables.contrast import written
 
 Choice = tuple[float, tuple[int, ...], tuple[float, ...]]
 """The cost of a set, the image of each level, and their distances."""
@@ -62,6 +65,7 @@ def match_levels(
     check_keys(faces, vectors)
     faces, several = _on_one_level(faces, contrasts, spec)
     stars = _Stars.of(faces, vectors, contrasts, spec, within, memory, threads or usable_threads())
+    stars.leave_out(several)
     chosen = stars.sets(spec.max_pairs)
     frame = stars.frame(chosen)
     proof = _proof(frame, faces, contrasts, spec, within)
@@ -69,13 +73,13 @@ def match_levels(
     notes = {
         "No set keeps all the rules": not chosen,
         f"Only {len(chosen)} of the {spec.max_pairs} sets asked for could be had": short and chosen,
-        f"{several} images of people on several levels are left out": several,
+        f"{sum(several.values())} images of people on several levels are left out": several,
     }
     return Pairs(
         frame,
         spec=spec,
         ledger=proof,
-        dropped=stars.dropped(frame),
+        dropped=stars.dropped(frame, spec.max_pairs),
         offered=stars.offered,
         note="; ".join(said for said, so in notes.items() if so),
     )
@@ -92,15 +96,18 @@ def _check(contrasts: Sequence[Contrast], spec: MatchSpec) -> None:
         raise SpecError("sets of several levels are matched greedily, closest first, by a plain distance", fix=fix)
 
 
-def _on_one_level(faces: Faces, contrasts: Sequence[Contrast], spec: MatchSpec) -> tuple[Faces, int]:
-    """Return the faces of identities that are on one level, and how many images the others have."""
+def _on_one_level(faces: Faces, contrasts: Sequence[Contrast], spec: MatchSpec) -> tuple[Faces, dict[str, int]]:
+    """Return the faces of identities that are on one level, and how many images the others have on each."""
     levels = faces.attribute(contrasts[0].column).groupby(faces.identities).nunique()
     several = sorted(levels.index[levels > 1])
     if several and spec.both_sides != "drop":
         fix = "Mend the labels, or set both_sides to 'drop'."
         raise ContrastError("an identity is on one level", got=f"several for {some(several)}", fix=fix)
-    kept = faces.subset([image for image in faces.images if levels[faces.identities[image]] < 2]) if several else faces
-    return kept, len(faces) - len(kept)
+    if not several:
+        return faces, {}
+    out = faces.identities.isin(several)
+    where = faces.attribute(contrasts[0].column)[out].dropna().map(written)
+    return faces.subset(list(out.index[~out])), dict(Counter(where.tolist()))
 
 
 @dataclass
@@ -121,8 +128,9 @@ class _Stars:
         cls, faces: Faces, vectors: Vectors, contrasts: Sequence[Contrast], spec: MatchSpec, within: Within,
         memory: int, threads: int,
     ) -> _Stars:  # fmt: skip
-        needed = [("no vector", vectors), *((f"no vector of {second.source}", second) for second, _ in within)]
-        offers = [offer(faces, contrast, spec, list(needed)) for contrast in contrasts]
+        needed: list[tuple[str, Container[str]]] = [("no vector", vectors)]
+        needed += [(f"no vector for {near_name(second, limit)}", second) for second, limit in within]
+        offers = [offer(faces, contrast, spec, needed) for contrast in contrasts]
         centres = sorted(set.intersection(*(set(entry.reference) for entry in offers)))
         images = [entry.focal for entry in offers]
         if not centres or not all(images):
@@ -145,6 +153,13 @@ class _Stars:
         gone = sorted({entry for part in offers for entry in part.gone})
         levels = [Greedy(scan, own, codes, lambda row, column: True) for scan, codes in zip(scans, other, strict=True)]
         return cls(contrasts, centres, images, levels, own, other, offered, gone)
+
+    def leave_out(self, several: dict[str, int]) -> None:
+        """Count those of people on several levels, who never take part."""
+        for level in self.offered:
+            if several.get(level):
+                self.offered[level] += several[level]
+                self.gone.append((level, "identity on several levels", several[level]))
 
     def sets(self, most: int | None) -> list[tuple[int, Choice]]:
         """Return (centre, choice) in the order in which sets are taken."""
@@ -191,13 +206,26 @@ class _Stars:
         text = dict.fromkeys(["pair", "a", "b", "stratum", "set"], "str")
         return frame.astype({**text, "distance": "float64"})
 
-    def dropped(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Count by level who is in no set."""
-        inside = set(frame["a"]) | set(frame["b"])
-        sides = zip(self.offered, (*self.images, self.centres), strict=True)
-        rows = [(side, "in no set", sum(image not in inside for image in images)) for side, images in sides]
-        counts = [*self.gone, *(entry for entry in rows if entry[2])]
-        return pd.DataFrame(counts, columns=["side", "reason", "images"])
+    def dropped(self, frame: pd.DataFrame, most: int | None) -> pd.DataFrame:
+        """Count by level and by rule who is in no set; a centre needs a partner on every level."""
+        full = most is not None and frame["set"].nunique() >= most
+        left = "beyond max_pairs" if full else "partners used up"
+        rows = list(self.gone)
+        for name, side in self._fates(frame):
+            counted = reasons(side, self.levels[0].used, left)
+            rows += [(name, reason, count) for reason, count in sorted(counted.items()) if count]
+        return pd.DataFrame(rows, columns=["side", "reason", "images"])
+
+    def _fates(self, frame: pd.DataFrame) -> Iterator[tuple[str, Side]]:
+        """Yield each level, the reference level last, with what became of its images."""
+        found = [level.scan.partners() for level in self.levels]
+        names = [str(contrast.focal) for contrast in self.contrasts]
+        for name, images, codes, had in zip(names, self.images, self.other, found, strict=True):
+            yield name, Side(codes, np.isin(images, frame["a"]), had.stages, had.columns)
+        stages = [f"{stage}, {name}" for name, had in zip(names, found, strict=True) for stage in had.stages]
+        rows = np.concatenate([had.rows for had in found])
+        reference = str(self.contrasts[0].reference)
+        yield reference, Side(self.own, np.isin(self.centres, frame["b"]), stages, rows)
 
 
 def _proof(

@@ -126,12 +126,12 @@ def _dropped(search: Search, offered: Offer, contrast: Contrast, spec: MatchSpec
     full = spec.max_pairs is not None and len(search.taken) >= spec.max_pairs
     left = "partners used up" if spec.difficulty_ratio is None else "partners used up or not equally difficult"
     for name, side in ((str(contrast.focal), search.focal), (str(contrast.reference), search.reference)):
-        reasons = _reasons(side, search.used, "beyond max_pairs" if full else left)
-        rows += [(name, reason, count) for reason, count in sorted(reasons.items()) if count]
+        counted = reasons(side, search.used, "beyond max_pairs" if full else left)
+        rows += [(name, reason, count) for reason, count in sorted(counted.items()) if count]
     return pd.DataFrame(rows, columns=["side", "reason", "images"])
 
 
-def _reasons(side: Side, used: Mask, left: str) -> dict[str, int]:
+def reasons(side: Side, used: Mask, left: str) -> dict[str, int]:
     """Count why images were left out: a used identity first, then the first rule that nobody was left to keep with."""
     out = np.flatnonzero(~side.matched)
     again = used[side.codes[out]]
