@@ -38,30 +38,74 @@ def check_vectors(vectors: lw.Vectors) -> None:
     assert not vectors.values.flags.writeable
 
 
-def check_pairs(pairs: lw.Pairs, faces: lw.Faces, contrast: lw.Contrast) -> None:
-    """Every rule of the spec holds in every row, and nobody is lost: recomputed from the tables, row by row."""
+def check_pairs(
+    pairs: lw.Pairs, faces: lw.Faces, contrast: lw.Contrast, vectors: lw.Vectors | None = None, within=()
+) -> None:
+    """Every rule of the spec holds in every row, and nobody is lost: recomputed from the tables, row by row.
+
+    With vectors the distances are measured again; ``within`` are the second distances that it was matched with.
+    """
     check_noun(pairs)
     frame, spec = pairs.frame, pairs.spec
     assert spec is not None
-    table = faces.frame.set_index("image")
-    seen: list[str] = []
+    table, side = faces.frame.set_index("image"), contrast.side(faces)
     for row in frame.itertuples():
         a, b = table.loc[row.a], table.loc[row.b]
-        assert (str(a[contrast.column]), str(b[contrast.column])) == (str(contrast.focal), str(contrast.reference))
+        assert (side[row.a], side[row.b]) == (1, -1)
         for name in spec.exact:
             assert a[name] == b[name]
         for name, width in spec.caliper:
-            apart = row.distance if name == "distance" else abs(a[name] - b[name])
-            assert spec.caliper_in_sd or apart <= width
-        seen += [a["identity"], b["identity"]] if "identity" in spec.antiexact else [row.a, row.b]
-    assert len(seen) == len(set(seen))
-    assert frame["distance"].is_monotonic_increasing
-    for side, offered in pairs.offered.items():
-        gone = pairs.dropped.loc[pairs.dropped["side"] == side, "images"].sum()
-        assert len(pairs) + gone == offered
+            if isinstance(width, str) and name in ("distance", "score"):
+                continue  # their unit is that of everybody who was offered; the ledger proves it
+            apart = {"distance": row.distance, "score": row.distance}.get(name)
+            apart = abs(a[name] - b[name]) if apart is None else apart
+            limit = width if isinstance(width, float) else float(width[:-2]) * _deviation(faces, side, name)
+            assert apart <= limit
+        for second, limit in within:
+            assert measured(second, row.a, row.b) < limit
+        if vectors is not None and spec.distance == "euclidean" and spec.method != "propensity":
+            assert row.distance == measured(vectors, row.a, row.b)
+        if spec.references:
+            _check_references(row, table, spec)
+    _check_once(frame, faces, spec)
+    if spec.order in ("closest", "optimal") and spec.ratio == 1:
+        assert frame["distance"].is_monotonic_increasing
+    for sign, column in ((1, "a"), (-1, "b")):
+        name = str(contrast.focal if sign == 1 else contrast.reference)
+        gone = pairs.dropped.loc[pairs.dropped["side"] == name, "images"].sum()
+        assert frame[column].nunique() + gone == pairs.offered[name] == (side == sign).sum()
+    assert (pairs.dropped["images"] > 0).all()
     assert pairs.ledger.drop(columns="pair").all(axis=None)
     assert lw.MatchSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
     assert spec.max_pairs is None or len(pairs) <= spec.max_pairs
+
+
+def measured(vectors: lw.Vectors, a: str, b: str) -> float:
+    """The distance of two images, in float64."""
+    return float(np.sqrt(((vectors.take([b]).astype(float) - vectors.take([a]).astype(float)) ** 2).sum()))
+
+
+def _deviation(faces: lw.Faces, side, name: str) -> float:
+    return float(np.sqrt(faces.attribute(name).groupby(side.to_numpy()).var(ddof=1).loc[[1, -1]].mean()))
+
+
+def _check_once(frame, faces: lw.Faces, spec: lw.MatchSpec) -> None:
+    """Nobody recurs, but a focal image in its own set."""
+    assert (frame.groupby("a").size() <= spec.ratio).all()
+    focal, reference = frame["a"].drop_duplicates().tolist(), frame["b"].tolist()
+    whose = faces.identities if "identity" in spec.antiexact else {image: image for image in faces.images}
+    seen = [whose[image] for image in focal + reference]
+    assert len(seen) == len(set(seen))
+
+
+def _check_references(row, table, spec: lw.MatchSpec) -> None:
+    for image, reference in ((row.a, row.ref_a), (row.b, row.ref_b)):
+        assert image != reference
+        assert table.loc[image, "identity"] == table.loc[reference, "identity"]
+        assert all(str(table.loc[reference, name]) == level for name, level in spec.reference_where)
+    hard = sorted([row.difficulty_a, row.difficulty_b])
+    assert hard[0] >= (spec.difficulty_at_least or 0)
+    assert spec.difficulty_ratio is None or hard[1] <= spec.difficulty_ratio * hard[0]
 
 
 def check_ratings(ratings: lw.Ratings) -> None:

@@ -21,7 +21,8 @@ class Naive:
     """A matching problem as tables of everything with everything."""
 
     def __init__(self, faces: lw.Faces, vectors: lw.Vectors, contrast: lw.Contrast, spec: lw.MatchSpec, **beside):
-        side, self.faces, self.spec = contrast.side(faces), faces, spec
+        side, self.faces, self.spec, self.vectors = contrast.side(faces), faces, spec, vectors
+        self.side = side
         within = beside.get("within", ())
         self.difficulty = beside.get("difficulty")
         self.identity = faces.identities
@@ -40,6 +41,16 @@ class Naive:
         ]
         return full_matrix(*flat)
 
+    def _deviation(self, name: str) -> float:
+        """The pooled deviation within the groups: of a column over everybody, of the points over who is offered."""
+        if name != "distance":
+            groups = self.faces.attribute(name).groupby(self.side.loc[self.faces.images].to_numpy())
+            return float(np.sqrt(groups.var(ddof=1).loc[[1, -1]].mean()))
+        if not self.focal or not self.reference:
+            return 0.0  # then there is nobody to compare
+        flat = [self.vectors.take(images).astype(np.float64) for images in (self.focal, self.reference)]
+        return float(np.sqrt(np.mean([part.var(axis=0, ddof=1).sum() for part in flat])))
+
     def _allowed(self, within) -> np.ndarray:
         allowed = np.ones((len(self.focal), len(self.reference)), dtype=bool)
         for name in self.spec.exact:
@@ -48,11 +59,12 @@ class Naive:
                 for j, b in enumerate(self.reference):
                     allowed[i, j] &= bool(pd.notna(column[a]) and column[a] == column[b])
         for name, width in self.spec.caliper:
+            limit = width if isinstance(width, float) else float(width[:-2]) * self._deviation(name)
             if name == "distance":
-                allowed &= self.distance <= width
+                allowed &= self.distance <= limit
                 continue
             left, right = (self.faces.attribute(name).loc[images].to_numpy() for images in (self.focal, self.reference))
-            allowed &= np.abs(left[:, None] - right[None, :]) <= width
+            allowed &= np.abs(left[:, None] - right[None, :]) <= limit
         for vectors, limit in within:
             sides = (vectors.take(images).astype(np.float64) for images in (self.focal, self.reference))
             allowed &= full_matrix(*sides) < limit

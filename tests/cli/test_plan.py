@@ -29,10 +29,12 @@ def written(tmp_path):
 
 def test_a_plan_is_read(written):
     plan = written(
-        PLAN + '[project]\nlambda = 1\n[match]\nexact = ["age"]\ncaliper = {distance = 4}\n[engine]\nchunk = 9\n'
+        PLAN + "[project]\nlambda = 1\n[match]\nexact = ['age']\ncaliper = {distance = 4, age = '0.2sd'}\n"
+        "[engine]\nchunk = 9\n"
     )
     assert (plan.seed, plan.covariates, plan.project.lambda_) == (3, ("age",), 1.0)
-    assert (plan.match.exact, plan.match.caliper, plan.engine.chunk) == (("age",), (("distance", 4.0),), 9)
+    assert (plan.match.exact, plan.engine.chunk) == (("age",), 9)
+    assert plan.match.caliper == (("age", "0.2sd"), ("distance", 4.0))
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,8 @@ def test_a_plan_is_read(written):
         ("[[within]]\nvectors = 'v.npz'\nlimit = 1\noptions = {a = 1}", "options are those of a recogniser"),
         ("[match]\ndistance = 'given'", r"goes with distances in \[given\]"),
         ("[given]\nscores = 's.csv'", "need method = 'propensity'"),
+        ("[match]\nmethod = 'propensity'\nscore_on = ['age']\n[given]\nscores = 's.csv'", "or fitted on score_on"),
+        ("[match]\ncaliper = {age = '2 years'}", r"in \[match\]: a caliper is a number"),
         ("[given]\n", "one of distances, scores; got none"),
         ("[engine]\nkind = 'here'\nworkers = 4", "several workers need"),
         ("[ask]\ncrowd = 3", "ask.crowd is text; got 3"),

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
+from invariants import check_pairs
 from likewise.design import greedy, scan, smallest
-from likewise.errors import VectorError
+from likewise.errors import TableError, VectorError
 from matching_problems import CONTRAST, Problem, problems
 from naive_matching import Naive
 
+NOBODY = (VectorError, TableError)
 SETTINGS = settings(max_examples=100, deadline=None)
 
 
@@ -23,9 +25,9 @@ def rows(pairs: lw.Pairs) -> list[tuple[str, str, float]]:
 def specs(draw: st.DrawFn) -> lw.MatchSpec:
     caliper = {}
     if draw(st.booleans()):
-        caliper["light"] = draw(st.sampled_from([0.0, 1.0, 2.0]))
+        caliper["light"] = draw(st.sampled_from([0.0, 1.0, 2.0, "0.53sd", "1.03sd"]))
     if draw(st.booleans()):
-        caliper["distance"] = draw(st.sampled_from([0.0, 1.0, 2.0, 3.0]))
+        caliper["distance"] = draw(st.sampled_from([0.0, 1.0, 2.0, 3.0, "0.83sd", "1.57sd"]))
     references = draw(st.booleans())
     return lw.MatchSpec(
         antiexact=draw(st.sampled_from([("identity",), ()])),
@@ -41,8 +43,9 @@ def specs(draw: st.DrawFn) -> lw.MatchSpec:
 
 def matched(problem: Problem, spec: lw.MatchSpec, **options) -> tuple[lw.Pairs, Naive]:
     beside = {**options, **({"difficulty": problem.second} if spec.references else {})}
-    naive = Naive(problem.faces, problem.vectors, CONTRAST, spec, **beside)
-    return lw.match(problem.faces, problem.vectors, CONTRAST, spec, **beside), naive
+    found = lw.match(problem.faces, problem.vectors, CONTRAST, spec, **beside)
+    check_pairs(found, problem.faces, CONTRAST, problem.vectors, options.get("within", ()))
+    return found, Naive(problem.faces, problem.vectors, CONTRAST, spec, **beside)
 
 
 @SETTINGS
@@ -51,8 +54,8 @@ def test_greedy_is_the_naive_argmin(problem: Problem, spec: lw.MatchSpec, limit:
     within = [(problem.second, limit)] if limit else []
     try:
         found, naive = matched(problem, spec, within=within)
-    except VectorError:
-        return  # a side without anybody; said, and tested elsewhere
+    except NOBODY:
+        return  # a side without anybody, or with one of whom there is no spread; said, and tested elsewhere
     assert rows(found) == naive.greedy()
     for a, b, ref_a, ref_b in found.frame.reindex(columns=["a", "b", "ref_a", "ref_b"]).itertuples(index=False):
         assert not spec.references or naive.chosen_references(a, b) == (ref_a, ref_b)
@@ -65,7 +68,7 @@ def test_short_lists_many_blocks_and_any_row_order_change_nothing(problem: Probl
     beside = {"difficulty": problem.second} if spec.references else {}
     try:
         first = lw.match(problem.faces, problem.vectors, CONTRAST, spec, **beside)
-    except VectorError:
+    except NOBODY:
         return
     rng = np.random.default_rng(seed)
     faces = lw.Faces(problem.faces.frame.sample(frac=1, random_state=int(seed % 2**31)))
@@ -79,6 +82,7 @@ def test_short_lists_many_blocks_and_any_row_order_change_nothing(problem: Probl
         patch.setattr(smallest, "_ONE_IN", 1)
         patch.setattr(scan, "_LEAST_ROWS", 1)
         second = lw.match(faces, vectors, CONTRAST, spec, **beside, memory=1, threads=2)
+    check_pairs(second, faces, CONTRAST, vectors)
     assert first == second
     assert first.dropped.equals(second.dropped)
     assert first.note == second.note
@@ -90,7 +94,7 @@ def test_in_turn_each_takes_the_nearest_that_is_left(problem: Problem, order: st
     spec = lw.MatchSpec(order=order, antiexact=antiexact)
     try:
         found, naive = matched(problem, spec)
-    except VectorError:
+    except NOBODY:
         return
     if len(naive.reference) < len(naive.focal):
         naive = Naive(

@@ -92,6 +92,17 @@ def test_whoever_is_in_no_set_is_counted_by_the_rule_that_left_them_out(seed: in
         assert matched + found.dropped.loc[found.dropped["side"] == level, "images"].sum() == offered
 
 
+def test_deviations_are_those_of_the_two_levels_that_are_compared():
+    faces, vectors = problem(3)
+    found = match_levels(faces, vectors, CONTRASTS, lw.MatchSpec(caliper={"distance": "0.9sd"}))
+    skin, apart = faces.attribute("skin"), found.frame.groupby("stratum")["distance"].max()
+    for contrast in CONTRASTS:
+        sides = [vectors.take(list(skin.index[skin == level])) for level in (contrast.focal, contrast.reference)]
+        unit = np.sqrt(np.mean([side.astype(float).var(axis=0, ddof=1).sum() for side in sides]))
+        assert apart[contrast.label] <= 0.9 * unit
+    assert 0 < len(found) < len(match_levels(faces, vectors, CONTRASTS))
+
+
 def test_balance_takes_the_pairs_of_its_contrast():
     faces, vectors = problem(0)
     found = match_levels(faces, vectors, CONTRASTS)
@@ -145,7 +156,7 @@ def test_an_approximate_search_is_refused():
     ("options", "says"),
     [
         ({"references": "false"}, "references is true or false"),
-        ({"caliper_in_sd": "no"}, "caliper_in_sd is true or false"),
+        ({"remove_contrast": "no"}, "remove_contrast is true or false"),
         ({"references": True, "difficulty_ratio": "2"}, "difficulty_ratio is a number"),
         ({"caliper": {"light": "near"}}, "a caliper is a number"),
     ],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -35,8 +36,34 @@ def test_a_plain_matching_keeps_every_promise(world, contrast):
         lw.MatchSpec(exact=["smiling"], caliper={"perceived_age": 5, "distance": 3}, max_pairs=9),
         lw.MatchSpec(antiexact=()),
         lw.MatchSpec(method="optimal", caliper={"light": 0.5}),
+        lw.MatchSpec(ratio=2, caliper={"perceived_age": "0.5sd", "light": 0.7}),
+        lw.MatchSpec(order="random", seed=3, caliper={"distance": "1.2sd"}),
     ):
-        check_pairs(lw.match(world.faces, world.vectors, contrast, spec), world.faces, contrast)
+        check_pairs(lw.match(world.faces, world.vectors, contrast, spec), world.faces, contrast, world.vectors)
+
+
+def test_a_caliper_is_a_number_or_so_many_standard_deviations(world, contrast):
+    """One of each in one spec: the column's in its own unit, the distance's in deviations within the groups."""
+    side = contrast.side(world.faces)
+    groups = [world.vectors.take(list(side.index[side == sign])).astype(float) for sign in (1, -1)]
+    unit = np.sqrt(np.mean([group.reshape(len(group), -1).var(axis=0, ddof=1).sum() for group in groups]))
+    mixed = lw.MatchSpec(caliper={"light": 0.7, "perceived_age": "1sd", "distance": "1.5sd"})
+    ages = world.faces.attribute("perceived_age").groupby(side.to_numpy()).var(ddof=1).loc[[1, -1]].mean() ** 0.5
+    plain = lw.MatchSpec(caliper={"light": 0.7, "perceived_age": ages, "distance": 1.5 * unit})
+    found = lw.match(world.faces, world.vectors, contrast, mixed)
+    assert 0 < len(found) < len(lw.match(world.faces, world.vectors, contrast))
+    assert found.frame.equals(lw.match(world.faces, world.vectors, contrast, plain).frame)
+    assert mixed.caliper == (("distance", "1.5sd"), ("light", 0.7), ("perceived_age", "1.0sd"))
+    assert lw.MatchSpec(caliper={"light": " 0.50 sd"}) == lw.MatchSpec(caliper={"light": "0.5sd"})
+    assert lw.MatchSpec.from_dict(json.loads(json.dumps(mixed.to_dict()))) == mixed
+
+
+def test_deviations_need_two_on_each_side():
+    faces, vectors = small("fmm", [0, 1, 2])
+    for name, error in (("distance", VectorError), ("light", TableError)):
+        lit = faces.with_attribute("light", {"i0": 1.0, "i1": 2.0, "i2": 3.0})
+        with pytest.raises(error, match="in sd needs two"):
+            lw.match(lit, vectors, CONTRAST, lw.MatchSpec(caliper={name: "1sd"}))
 
 
 @settings(max_examples=60, deadline=None)
@@ -186,6 +213,10 @@ def test_difficulty_by_pairs_is_difficulty_by_vectors(world, contrast):
         ({"folds": 1, "method": "propensity"}, "at least 2 folds"),
         ({"seed": 3}, "random order"),
         ({"caliper": {"light": -1}}, "at least 0"),
+        ({"caliper": {"light": "-1sd"}}, "at least 0"),
+        ({"caliper": {"light": "1 metre"}}, "such as '0.2sd'"),
+        ({"caliper": {"light": True}}, "such as '0.2sd'"),
+        ({"caliper": {"distance": "1sd"}, "distance": "given"}, "a plain number"),
     ],
 )
 def test_unknown_or_meaningless_options_fail(options, says):
@@ -199,6 +230,9 @@ def test_data_that_does_not_fit_the_spec_is_refused(world, contrast):
         (lw.MatchSpec(references=True), {}, "chosen by difficulty"),
         (lw.MatchSpec(distance="given"), {}, "distances="),
         (lw.MatchSpec(), {"scores": {}}, "method = 'propensity'"),
+        (lw.MatchSpec(method="propensity", score_on=["light"]), {"scores": {}}, "score_on says how scores are fitted"),
+        (lw.MatchSpec(method="propensity", folds=3), {"scores": {}}, "folds says how scores are fitted"),
+        (lw.MatchSpec(method="propensity", seed=3), {"scores": {}}, "seed says how scores are fitted"),
         (lw.MatchSpec(), {"within": [(world.vectors, 0.0)]}, "above 0"),
         (lw.MatchSpec(distance="mahalanobis", row_weights=()), {}, None),
     ):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
+from invariants import check_pairs
 from likewise.design import scan
 from likewise.errors import SpecError, VectorError
 from matching_problems import CONTRAST, Problem, problems
@@ -40,6 +41,8 @@ def test_optimal_is_the_best_of_all_matchings_and_never_worse_than_greedy(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan, "_FEW", 1.0 if listed else -1.0)
         found = lw.match(problem.faces, problem.vectors, CONTRAST, spec, **beside)
+    for pairs in (found, greedy):
+        check_pairs(pairs, problem.faces, CONTRAST, problem.vectors)
     total = found.frame["distance"].sum()
     assert len(found) >= len(greedy)
     assert len(found) > len(greedy) or total <= greedy.frame["distance"].sum() + 1e-9

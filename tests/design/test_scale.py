@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
+from invariants import check_pairs
 from likewise.design import approximate, scan
 from likewise.design.points import Points
 from likewise.engine import Engine
@@ -60,6 +61,7 @@ def test_blocks_on_an_engine_give_the_same_pairs_and_the_same_reasons(spec, limi
     monkeypatch.setattr(Engine, "_processes", Engine._here)  # the blocks themselves, without the way
     away = lw.match(faces, vectors, CONTRAST, spec, within=within, engine=Engine(kind="processes"), memory=2**20)
     assert asked
+    check_pairs(away, faces, CONTRAST, vectors, within)
     assert away == here
     assert away.dropped.equals(here.dropped)
 
@@ -102,6 +104,7 @@ def test_approximate_search_says_how_much_it_found():
     faces, vectors, _ = crowd(3000, 16)
     found = lw.match(faces, vectors, CONTRAST, lw.MatchSpec(search="approximate"))
     exact = lw.match(faces, vectors, CONTRAST)
+    check_pairs(exact, faces, CONTRAST, vectors)
     first = str(found).splitlines()[0]
     assert "Approximate search: it listed" in first
     share = float(first.split("listed ")[1].split(" %")[0])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import likewise as lw
+from invariants import check_pairs
 from likewise.design import match as matching
 from likewise.design import rounds, scoreline
 from likewise.design.propensity import overlap, propensity, score_weights
@@ -52,6 +53,7 @@ def test_the_fast_way_is_the_general_search_on_one_number(
     spec = lw.MatchSpec(method="propensity", order=order, antiexact=antiexact, caliper={"score": limit}, max_pairs=most)
     fast = lw.match(problem.faces, None, CONTRAST, spec, scores=scores)
     slow = general(problem.faces, None, CONTRAST, spec, scores=scores)
+    check_pairs(fast, problem.faces, CONTRAST)
     assert fast == slow
     assert fast.dropped.equals(slow.dropped)
 
@@ -94,6 +96,8 @@ def test_the_optimal_order_has_the_least_total_of_score_differences(problem: Pro
         lw.match(problem.faces, None, CONTRAST, lw.MatchSpec(order=order, **lifted), scores=scores)
         for order in ("optimal", "closest")
     )
+    for pairs in (best, greedy):
+        check_pairs(pairs, problem.faces, CONTRAST)
     side, identity = CONTRAST.side(problem.faces), problem.faces.identities
     groups = [scores[side[side == sign].index].groupby(identity[side[side == sign].index]) for sign in (1, -1)]
     people = [[group.to_numpy() for _, group in sides] for sides in groups]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
+from invariants import check_pairs
 from likewise.design import scan, shadow
 from likewise.design.metric import Euclid
 from likewise.design.points import Points
@@ -120,6 +121,7 @@ def test_greedy_by_shadows_is_the_naive_argmin(problem: Problem, spec: lw.MatchS
             found = lw.match(problem.faces, problem.vectors, CONTRAST, spec, threads=2)
         except VectorError:
             return
+    check_pairs(found, problem.faces, CONTRAST, problem.vectors)
     frame = found.frame
     assert list(zip(frame["a"], frame["b"], frame["distance"], strict=True)) == naive.greedy()
     plain = lw.match(problem.faces, problem.vectors, CONTRAST, spec)
@@ -141,6 +143,7 @@ def people(count: int, width: int) -> tuple[lw.Faces, lw.Vectors]:
 def test_the_probe_chooses_shadows_and_every_way_gives_the_same_pairs(spec, monkeypatch):
     faces, vectors = people(900, 300)
     plain = lw.match(faces, vectors, CONTRAST, spec)
+    check_pairs(plain, faces, CONTRAST, vectors)
     monkeypatch.setattr(shadow, "LARGE", 0)
     thrown = []
     chosen = scan.shadowed

@@ -66,7 +66,7 @@ def test_images_of_pairs_are_faces():
         ({"method": "gredy"}, "Did you mean 'greedy'"),
         ({"max_pairs": 0}, "at least 1"),
         ({"caliper": {"age": -1}}, "at least 0"),
-        ({"caliper_in_sd": True}, "has an effect only"),
+        ({"caliper": {"age": "wide"}}, "such as '0.2sd'"),
         ({"antiexact": ["person"]}, "identity"),
         ({"both_sides": "keep"}, "one of"),
     ],

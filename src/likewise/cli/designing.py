@@ -193,6 +193,8 @@ def _given(job: Job, spec: MatchSpec) -> dict[str, Any]:
         return {}
     if given.distances:
         return {"distances": _by_image(job.folder.root / given.distances)}
+    if spec.score_on:  # a variant that fits its own
+        return {}
     frame = _by_image(job.folder.root / given.scores)
     if list(frame.columns) != ["score"]:
         raise TableError("a file of scores has the columns image and score", got=", ".join(map(str, frame.columns)))

@@ -42,7 +42,7 @@ reference = {reference}
 method = "greedy"              # the closest pair that is left, until none is
 antiexact = ["identity"]       # a person occurs in one pair at most
 # exact = ["eyeglasses"]       # columns in which both agree
-# caliper = {{ perceived_age = 5, distance = 4.5 }}   # the largest differences allowed
+# caliper = {{ perceived_age = 5, distance = "1sd" }}   # the largest differences allowed: plain, or in sd
 # max_pairs = 500
 # references = true            # both need another image of the same person, equally difficult (see [difficulty])
 

@@ -67,6 +67,9 @@ def check_measures(match: MatchSpec, difficulty: DifficultyPlan | None, given: G
         raise PlanError("distance = 'given' in [match] goes with distances in [given]", got="one of them")
     if given and given.scores and match.method != "propensity":
         raise PlanError("scores in [given] need method = 'propensity' in [match]", got=match.method)
+    if given and given.scores and match.score_on:
+        fix = "Leave one of them out."
+        raise PlanError("scores are given in [given] or fitted on score_on in [match]", got="both", fix=fix)
 
 
 def check_variant(name: str, match: MatchSpec, difficulty: DifficultyPlan | None, given: GivenPlan | None) -> None:

@@ -19,7 +19,7 @@ from likewise.design.greedy import Codes, Greedy
 from likewise.design.metric import Euclid
 from likewise.design.outcome import Side, reasons
 from likewise.design.points import Floats, points
-from likewise.design.rules import Within, ledger, near_name, rules
+from likewise.design.rules import Within, farthest, ledger, near_name, rules
 from likewise.design.scan import Scan
 from likewise.design.sides import check_keys, offer
 from likewise.design.threads import usable_threads
@@ -68,7 +68,7 @@ def match_levels(
     stars.leave_out(several)
     chosen = stars.sets(spec.max_pairs)
     frame = stars.frame(chosen)
-    proof = _proof(frame, faces, contrasts, spec, within)
+    proof = _proof(frame, faces, stars.limits, spec, within)
     short = spec.max_pairs is not None and len(chosen) < spec.max_pairs
     notes = {
         "No set keeps all the rules": not chosen,
@@ -139,8 +139,8 @@ class _Stars:
         for contrast, focal in zip(contrasts, images, strict=True):
             left, right = points(vectors, centres, focal, spec)
             found = rules(faces, contrast, spec, centres, focal, within)
-            farthest = dict(spec.caliper).get("distance", np.inf)
-            scans.append(Scan(Euclid(left, right, keep=memory // 2), found, farthest, memory=memory, threads=threads))
+            metric = Euclid(left, right, keep=memory // 2)
+            scans.append(Scan(metric, found, farthest(spec, metric), memory=memory, threads=threads))
         names = [*centres, *(image for part in images for image in part)]
         whose = faces.identities.loc[names] if "identity" in spec.antiexact else pd.Series(names)
         codes = pd.factorize(whose)[0].astype(np.int64)
@@ -153,6 +153,11 @@ class _Stars:
         gone = sorted({entry for part in offers for entry in part.gone})
         levels = [Greedy(scan, own, codes, lambda row, column: True) for scan, codes in zip(scans, other, strict=True)]
         return cls(contrasts, centres, images, levels, own, other, offered, gone)
+
+    @property
+    def limits(self) -> list[tuple[Contrast, float]]:
+        """The caliper on the distance for each contrast, in its own unit."""
+        return [(contrast, level.scan.farthest) for contrast, level in zip(self.contrasts, self.levels, strict=True)]
 
     def leave_out(self, several: dict[str, int]) -> None:
         """Count those of people on several levels, who never take part."""
@@ -229,10 +234,13 @@ class _Stars:
 
 
 def _proof(
-    frame: pd.DataFrame, faces: Faces, contrasts: Sequence[Contrast], spec: MatchSpec, within: Within
+    frame: pd.DataFrame, faces: Faces, limits: list[tuple[Contrast, float]], spec: MatchSpec, within: Within
 ) -> pd.DataFrame:
     """Prove every contrast's pairs by themselves, and that nobody is in two sets."""
-    parts = [ledger(frame[frame["stratum"] == contrast.label], faces, contrast, spec, within) for contrast in contrasts]
+    parts = [
+        ledger(frame[frame["stratum"] == contrast.label], faces, contrast, spec, within, limit)
+        for contrast, limit in limits
+    ]
     proof = pd.concat(parts).sort_index() if len(frame) else parts[0]
     identity = faces.identities
     people = pd.concat([frame[["set"]].assign(who=identity.loc[frame[side]].to_numpy()) for side in ("a", "b")])

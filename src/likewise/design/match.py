@@ -15,7 +15,7 @@ from likewise.design.optimal import Optimal
 from likewise.design.outcome import Search, outcome
 from likewise.design.points import Index, Points, points
 from likewise.design.references import Difficulty, References, references
-from likewise.design.rules import Within, near_name, rules
+from likewise.design.rules import Within, farthest, near_name, rules
 from likewise.design.scan import Scan
 from likewise.design.scored import Scored, Scores, scored_by
 from likewise.design.scoreline import Scoreline
@@ -138,8 +138,20 @@ def _check_data(vectors: Vectors | None, spec: MatchSpec, distances: Given | Non
         raise SpecError("distance = 'given' goes with distances=, and only with it", got=spec.distance, fix=fix)
     if scores is not None and spec.method != "propensity":
         raise SpecError("scores= go with method = 'propensity'", got=spec.method, fix="Leave them out.")
+    if scores is not None and (idle := _fitted_in_vain(spec)):
+        fix = "Leave one of them out."
+        raise SpecError(f"{idle} says how scores are fitted, and scores= gives them", got="both", fix=fix)
     if vectors is None and distances is None and scores is None:
         raise VectorError("matching needs vectors, given distances or given scores", got="none of them")
+
+
+def _fitted_in_vain(spec: MatchSpec) -> str:
+    """Name an option that has no effect on given scores; what a preset fixes was not asked for."""
+    if spec.score_on:
+        return "score_on"
+    if spec.folds != 5 and not spec.preset:
+        return "folds"
+    return "seed" if spec.seed and spec.order != "random" else ""
 
 
 def _check_sides(offered: Offer, found: References | None, contrast: Contrast) -> None:
@@ -174,10 +186,12 @@ def _search(given: _Given, offered: Offer, found: References | None, scored: Sco
         taken = line.pairs(most=spec.max_pairs, order=order)
         progress.advance(len(offered.focal))
         return Search.of(taken, own, other, line.used, line.partners(), flipped)
+    metric = given.metric(*lists, scored)
+    limit = farthest(spec, metric) if scored is None else scored.limit
     scan = Scan(
-        given.metric(*lists, scored),
+        metric,
         rules(given.faces, given.contrast, spec, *lists, given.within),
-        dict(spec.caliper).get("distance", np.inf) if scored is None else scored.limit,
+        limit,
         "caliper distance" if scored is None else "caliper score",
         where.memory,
         where.threads,
@@ -186,10 +200,10 @@ def _search(given: _Given, offered: Offer, found: References | None, scored: Sco
     accepts = _accepts(found, lists, flipped)
     if "optimal" in (spec.method, spec.order):
         best = Optimal(scan, own, other, accepts).pairs(most=spec.max_pairs, progress=progress)
-        return Search.of(best, own, other, _used(best, own, other), scan.partners(), flipped)
+        return Search.of(best, own, other, _used(best, own, other), scan.partners(), flipped, farthest=limit)
     greedy = Greedy(scan, own, other, accepts, approximate=spec.search == "approximate")
     taken = greedy.pairs(ratio=spec.ratio, most=spec.max_pairs, order=order, progress=progress)
-    return Search.of(taken, own, other, greedy.used, scan.partners(), flipped, greedy.note)
+    return Search.of(taken, own, other, greedy.used, scan.partners(), flipped, greedy.note, limit)
 
 
 def _only_score(spec: MatchSpec) -> bool:

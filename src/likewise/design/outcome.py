@@ -37,6 +37,8 @@ class Search:
     reference: Side
     used: Mask
     note: str = ""
+    farthest: float = np.inf
+    """The caliper on the distance, in its own unit."""
 
     @classmethod
     def nothing(cls, offered: Offer) -> Search:
@@ -58,6 +60,7 @@ class Search:
         partners: Partners,
         flipped: bool,
         note: str = "",
+        farthest: float = np.inf,
     ) -> Search:
         """Put a search's own terms (rows, columns) into those of the contrast."""
         sides = []
@@ -67,8 +70,9 @@ class Search:
             matched[at] = True
             sides.append(Side(codes, matched, partners.stages, had))
         if flipped:
-            return cls([(distance, column, row) for distance, row, column in taken], sides[1], sides[0], used, note)
-        return cls(taken, sides[0], sides[1], used, note)
+            turned = [(distance, column, row) for distance, row, column in taken]
+            return cls(turned, sides[1], sides[0], used, note, farthest)
+        return cls(taken, sides[0], sides[1], used, note, farthest)
 
 
 def outcome(
@@ -83,7 +87,7 @@ def outcome(
 ) -> Pairs:
     """Make Pairs with their ledger and counts."""
     frame = _frame(search.taken, offered, spec, found, scored)
-    proof = ledger(frame, faces, contrast, spec, within)
+    proof = ledger(frame, faces, contrast, spec, within, search.farthest)
     for name, holds in prove(frame, faces, spec).items():
         proof[name] = holds
     if scored is not None and np.isfinite(scored.limit):

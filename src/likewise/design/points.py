@@ -143,6 +143,23 @@ def mean_rows(given: Points) -> Points:
     return Points(values, np.arange(len(given), dtype=np.intp))
 
 
+def scatter_width(x: Points, y: Points) -> float:
+    """Return the standard deviation of points, pooled within the groups: the root of all numbers' variances together.
+
+    For points of one number it is that number's own.
+    """
+    if min(len(x), len(y)) < 2:
+        got = f"{len(x)} and {len(y)}"
+        raise VectorError("a caliper on the distance in sd needs two images on each side", got=got)
+    variances = []
+    for side in (x, y):
+        centre, total = side.mean(), 0.0
+        for index in blocks(len(side), side.run):
+            total += float(((side.at(index) - centre) ** 2).sum())
+        variances.append(total / (len(side) - 1))
+    return float(np.sqrt(sum(variances) / 2))
+
+
 def whitened(x: Points, y: Points) -> tuple[Points, Points]:
     """Return points whose euclidean distance is Mahalanobis', by the covariance *within* the groups, pooled.
 

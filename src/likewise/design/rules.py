@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.design.metric import Euclid
-from likewise.design.points import Floats, Index, points
-from likewise.errors import SpecError, nearest
+from likewise.design.metric import Euclid, Metric
+from likewise.design.points import Floats, Index, points, scatter_width
+from likewise.errors import SpecError, TableError, nearest
 from likewise.tables import Contrast, Faces, MatchSpec, Vectors
+from likewise.tables.caliper import Limit, Width
 
 Mask = npt.NDArray[np.bool_]
 Within = Sequence[tuple[Vectors, float]]
@@ -94,7 +95,7 @@ def rules(
     for name, width in spec.caliper:
         if name not in ("distance", "score"):
             column = _numbers(faces, name)
-            limit = width * _unit(column, faces, contrast, spec)
+            limit = _in_own_unit(width, column, faces, contrast)
             left, right = column.loc[focal].to_numpy(), column.loc[reference].to_numpy()
             found.append(Caliper(f"caliper {name}", left, right, limit))
     for vectors, limit in within:
@@ -113,8 +114,10 @@ def near_name(vectors: Vectors, limit: float) -> str:
     return f"{vectors.source} < {limit:g}"
 
 
-def ledger(frame: pd.DataFrame, faces: Faces, contrast: Contrast, spec: MatchSpec, within: Within = ()) -> pd.DataFrame:
-    """Prove every rule for every pair, from the tables alone."""
+def ledger(
+    frame: pd.DataFrame, faces: Faces, contrast: Contrast, spec: MatchSpec, within: Within, farthest: float
+) -> pd.DataFrame:
+    """Prove every rule for every pair, from the tables alone; ``farthest`` is the caliper on the distance."""
     side = contrast.side(faces)
     a, b = frame["a"], frame["b"]
     proof = {"contrast": (side.loc[a].to_numpy() == 1) & (side.loc[b].to_numpy() == -1)}
@@ -125,11 +128,11 @@ def ledger(frame: pd.DataFrame, faces: Faces, contrast: Contrast, spec: MatchSpe
         proof[f"exact {name}"] = column.loc[a].to_numpy() == column.loc[b].to_numpy()
     for name, width in spec.caliper:
         if name == "distance":
-            proof["caliper distance"] = frame["distance"].to_numpy() <= width
+            proof["caliper distance"] = frame["distance"].to_numpy() <= farthest
         elif name != "score":
             column = _numbers(faces, name)
             apart = np.abs(column.loc[a].to_numpy() - column.loc[b].to_numpy())
-            proof[f"caliper {name}"] = apart <= width * _unit(column, faces, contrast, spec)
+            proof[f"caliper {name}"] = apart <= _in_own_unit(width, column, faces, contrast)
     for vectors, limit in within:
         apart = vectors.take(a.tolist()).astype(np.float64) - vectors.take(b.tolist())
         squares = (apart**2).reshape(len(a), int(np.prod(apart.shape[1:])))
@@ -148,14 +151,26 @@ def _once(frame: pd.DataFrame, identity: pd.Series) -> Mask:
     return once
 
 
-def spread(column: pd.Series, side: pd.Series) -> float:
+def spread(column: pd.Series, side: pd.Series, name: str) -> float:
     """Return the standard deviation within the groups, pooled: the ruler that matching itself cannot bend."""
     within = [column[side == sign].var(ddof=1) for sign in (1, -1)]
+    if np.isnan(within).any():
+        raise TableError(f"a caliper on {name!r} in sd needs two values on each side", got="fewer on one")
     return float(np.sqrt(np.mean(within)))
 
 
-def _unit(column: pd.Series, faces: Faces, contrast: Contrast, spec: MatchSpec) -> float:
-    return spread(column, contrast.side(faces)) if spec.caliper_in_sd else 1.0
+def _in_own_unit(limit: Limit, column: pd.Series, faces: Faces, contrast: Contrast) -> float:
+    width = Width.of(limit)
+    return width.value * (spread(column, contrast.side(faces), str(column.name)) if width.in_sd else 1.0)
+
+
+def farthest(spec: MatchSpec, metric: Metric) -> float:
+    """Return the caliper on the distance in the distance's own unit; infinity without one."""
+    width = Width.of(dict(spec.caliper).get("distance", np.inf))
+    if not width.in_sd:
+        return width.value
+    assert isinstance(metric, Euclid)  # the spec refuses it for given distances
+    return width.value * scatter_width(metric.x, metric.y)
 
 
 def _column(faces: Faces, name: str, option: str) -> pd.Series:

@@ -13,6 +13,7 @@ from likewise.design.rules import spread
 from likewise.design.sides import check_keys
 from likewise.errors import SpecError, some
 from likewise.tables import Contrast, Faces, MatchSpec, Vectors
+from likewise.tables.caliper import Width
 from likewise.tables.spec import SCORE_CALIPER
 
 Scores = Mapping[str, float] | pd.Series
@@ -40,11 +41,9 @@ def scored_by(
         values, note = fit.on(spec.score), overlap_note(fit.auc)
     else:
         values = _own_scores(faces, scores)
-    limits = dict(spec.caliper)
-    in_sd = spec.caliper_in_sd or "score" not in limits
-    unit = spread(values, contrast.side(faces).loc[values.index]) if in_sd else 1.0
-    limit = limits.get("score", SCORE_CALIPER)
-    return Scored(values, limit * unit if np.isfinite(limit) else np.inf, note)
+    width = Width.of(dict(spec.caliper).get("score", SCORE_CALIPER))
+    unit = spread(values, contrast.side(faces).loc[values.index], "score") if width.in_sd else 1.0
+    return Scored(values, width.value * unit, note)
 
 
 def on_columns(faces: Faces, columns: Sequence[str]) -> Vectors:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from likewise.errors import SpecError, nearest, some
+from likewise.tables.caliper import Limit, calipers
 from likewise.tables.contrast import written
 
 METHODS = ("greedy", "optimal", "propensity")
@@ -30,7 +31,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "folds": 0,
     },
 }
-SCORE_CALIPER = 0.2  # standard deviations of the logit (Austin 2011), unless the spec says otherwise
+SCORE_CALIPER = "0.2sd"  # of the logit (Austin 2011), unless the spec says otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +57,10 @@ class MatchSpec:
     """What may not recur: with 'identity', all images of both people leave when a pair is taken."""
     exact: tuple[str, ...] = ()
     """Columns in which the two of a pair agree."""
-    caliper: tuple[tuple[str, float], ...] = ()
+    caliper: tuple[tuple[str, Limit], ...] = ()
     """The largest difference allowed, by column; 'distance' limits the distance itself, 'score' the propensity score.
-    Changes the estimand."""
-    caliper_in_sd: bool = False
-    """Whether calipers on columns and the score count in standard deviations (pooled within the groups)."""
+    A number is in their own unit; '0.2sd' counts in standard deviations, pooled within the groups (of a distance: the
+    root of the variances of all numbers together). Changes the estimand."""
     references: bool = False
     """Whether both images need a reference: another image of the same identity, the two equally difficult."""
     reference_where: tuple[tuple[str, str], ...] = ()
@@ -92,7 +92,7 @@ class MatchSpec:
     def __post_init__(self) -> None:
         for name in ("antiexact", "exact", "score_on"):
             object.__setattr__(self, name, _words(getattr(self, name), name))
-        object.__setattr__(self, "caliper", _limits(self.caliper))
+        object.__setattr__(self, "caliper", calipers(self.caliper))
         object.__setattr__(self, "reference_where", _conditions(self.reference_where))
         object.__setattr__(self, "row_weights", _weights(self.row_weights))
         if self.preset:
@@ -143,11 +143,10 @@ class MatchSpec:
     def _check_effects(self) -> None:
         """Refuse what has no effect: an option that is silently ignored misleads whoever reads the spec."""
         limits, scored = dict(self.caliper), self.method == "propensity"
-        on_columns = [name for name in limits if name != "distance"]
         for idle, rule in (
             (
-                self.caliper_in_sd and not on_columns,
-                "caliper_in_sd has an effect only with a caliper on a column or the score",
+                self.distance == "given" and isinstance(limits.get("distance"), str),
+                "given distances have no standard deviation of their own: their caliper is a plain number",
             ),
             (self.row_weights and self.distance != "euclidean", "row_weights need the distance 'euclidean'"),
             (self.remove_contrast and self.distance == "given", "remove_contrast needs vectors"),
@@ -206,19 +205,6 @@ def _words(value: object, option: str) -> tuple[str, ...]:
     if not all(isinstance(word, str) for word in words):
         raise SpecError(f"{option} holds column names", got=repr(value))
     return tuple(dict.fromkeys(words))
-
-
-def _limits(value: Mapping[str, float] | tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
-    """Return calipers in the order of their names; only the score's own may be lifted with infinity."""
-    pairs = value.items() if isinstance(value, Mapping) else value
-    try:
-        limits = tuple(sorted((str(name), float(limit)) for name, limit in pairs))
-    except (TypeError, ValueError):
-        raise SpecError("a caliper is a number of at least 0", got=repr(dict(pairs))) from None
-    wrong = [name for name, limit in limits if not (0 <= limit < float("inf") or (name == "score" and limit > 0))]
-    if wrong:
-        raise SpecError("a caliper is a number of at least 0", got=f"another for {some(wrong)}")
-    return limits
 
 
 def _conditions(value: Mapping[str, object] | tuple[tuple[str, object], ...]) -> tuple[tuple[str, str], ...]:
