@@ -29,7 +29,7 @@ def test_described_columns_are_balanced(audit):
     assert described.attribute("measured_brightness").between(0, 100).all()
     assert "measured_brightness" not in lw.Faces.read(audit / "faces.parquet").attributes
     balance = lw.Estimates.read(audit / "balance.parquet").frame
-    assert set(balance["quantity"]) == {"measured_brightness"}
+    assert set(balance.loc[balance["stat"] == "smd", "quantity"]) == {"measured_brightness"}
     sidecar = Folder(audit).sidecar("described.parquet")
     assert sidecar.summary["made by"] == {"measured_brightness": "pixels"}
     assert {outcome.status for outcome in run(str(audit), voice=Quiet())} == {"fresh"}

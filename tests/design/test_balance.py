@@ -9,7 +9,7 @@ import pytest
 
 import likewise as lw
 from invariants import check_estimates
-from likewise.design.beyond import dropped_profile, energy, joint
+from likewise.design.beyond import dropped_profile, energy, joint, most_apart
 from likewise.design.propensity import propensity, score_weights
 from likewise.errors import SpecError, TableError
 
@@ -110,29 +110,65 @@ def test_the_joint_table_adds_up_and_agrees_with_the_margins(world, contrast):
         joint(world.faces, contrast, covariates=["light", "smiling"])
 
 
+def test_words_are_joined_once_a_column(world, contrast):
+    """Of two words one is enough, and no two levels of one column are set beside each other."""
+    faces = world.faces
+    words = {image: ["no", "yes"][int(value)] for image, value in faces.attribute("eyeglasses").items()}
+    hair = {image: "abc"[k % 3] for k, image in enumerate(faces.images)}
+    faces = faces.with_attribute("glasses", words).with_attribute("hair", hair)
+    found = joint(faces, contrast, covariates=["glasses", "smiling", "hair"]).frame
+    names = {name.replace("not ", "") for name in found["quantity"]}
+    pairs = {f"glasses: yes & hair: {level}" for level in "abc"} | {f"smiling & hair: {level}" for level in "abc"}
+    assert names == pairs | {"glasses: yes & smiling"}
+    plain = joint(faces, contrast, covariates=["eyeglasses", "smiling"]).frame
+    same = found[found["quantity"].str.endswith("glasses: yes & smiling")]["estimate"]
+    assert np.allclose(same, plain[plain["quantity"].str.endswith("eyeglasses & smiling")]["estimate"])
+    told = lw.balance(faces, contrast, covariates=["glasses", "smiling", "hair", "light"])
+    sizes = told.where(stat="smd").frame.set_index("quantity")["estimate"].abs()
+    order = sorted(["glasses", "smiling"], key=lambda name: -sizes[{"glasses": "glasses: yes"}.get(name, name)])
+    assert most_apart(faces, told, ["glasses", "smiling", "hair", "light"]) == order
+    assert most_apart(faces, told, ["glasses", "smiling", "hair", "light"], most=1) == order[:1]
+
+
 def test_those_left_out_are_set_against_those_matched(world, contrast):
     pairs = lw.match(world.faces, world.vectors, contrast, lw.MatchSpec(max_pairs=10))
     found = dropped_profile(world.faces, contrast, pairs, covariates=["perceived_age"])
     check_estimates(found)
-    assert set(found.frame["sample"]) == {"female", "male"}
+    assert set(found.frame["sample"]) == {"left out"}
     age, side = world.faces.attribute("perceived_age"), contrast.side(world.faces)
-    wanted = age[pairs.frame["a"].tolist()].mean()
-    row = found.where(sample="female", stat="mean", group="matched").frame
-    assert row["estimate"].item() == pytest.approx(wanted)
-    assert (
-        row["n"].item() + found.where(sample="female", stat="mean", group="left out").frame["n"].item()
-        == (side == 1).sum()
-    )
+    for group, sign, column in (("female", 1, "a"), ("male", -1, "b")):
+        matched = age[pairs.frame[column].tolist()]
+        left = age[side == sign].drop(matched.index)
+        mean, smd = (found.where(group=group, stat=stat).frame for stat in ("mean", "left_out_smd"))
+        assert mean["estimate"].item() == pytest.approx(left.mean())
+        assert mean["n"].item() == len(left)
+        unit = np.sqrt((left.var() + matched.var()) / 2)
+        assert smd["estimate"].item() == pytest.approx((left.mean() - matched.mean()) / unit)
 
 
 def test_energy_is_nought_for_equal_groups_and_right_for_points_on_a_line():
     frame = pd.DataFrame(
         {"image": list("abcd"), "identity": list("abcd"), "side": ["focal", "focal", "reference", "reference"]}
     )
-    same = lw.Vectors(list("abcd"), [[0.0], [1.0], [0.0], [1.0]], source="line")
-    assert energy(lw.Faces(frame), same, BY).frame["estimate"].item() == pytest.approx(0, abs=1e-9)
+    one = lw.Vectors(list("abcd"), [[1.0], [1.0], [1.0], [1.0]], source="line")
+    assert energy(lw.Faces(frame), one, BY).frame["estimate"].item() == pytest.approx(0, abs=1e-9)
     apart = lw.Vectors(list("abcd"), [[0.0], [0.0], [3.0], [4.0]], source="line")
-    assert energy(lw.Faces(frame), apart, BY).frame["estimate"].item() == pytest.approx(2 * 3.5 - 0 - 0.5, abs=1e-9)
+    assert energy(lw.Faces(frame), apart, BY).frame["estimate"].item() == pytest.approx(2 * 3.5 - 0 - 1, abs=1e-9)
+
+
+def test_energy_of_equal_groups_is_nought_on_average_however_few():
+    """A small matched sample may be set beside a large one: neither is farther from 0 by its size."""
+    found = []
+    for seed in range(300):
+        values = np.random.default_rng(seed).normal(size=(12, 3))
+        names = [f"{k:02d}" for k in range(12)]
+        table = pd.DataFrame({"image": names, "identity": names, "side": ["focal"] * 4 + ["reference"] * 8})
+        weights = {name: 1.0 + k % 3 for k, name in enumerate(names)}
+        told = energy(lw.Faces(table), lw.Vectors(names, values, source="w"), BY, weights=weights)
+        found.append(told.frame.set_index("sample")["estimate"])
+    wide = pd.DataFrame(found)
+    assert (wide.mean().abs() < 3 * wide.std() / np.sqrt(300)).all()
+    assert set(wide.columns) == {"all", "weighted"}
 
 
 def test_bad_balance_is_refused(world, contrast):

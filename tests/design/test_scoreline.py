@@ -13,6 +13,7 @@ from likewise.design import match as matching
 from likewise.design import rounds, scoreline
 from likewise.design.propensity import overlap, propensity, score_weights
 from likewise.design.rounds import together
+from likewise.design.scored import fitted
 from likewise.design.scoreline import Scoreline
 from likewise.errors import SpecError
 from matching_problems import CONTRAST, Problem, problems
@@ -140,7 +141,7 @@ def test_separated_groups_are_said_in_the_first_line(world, contrast):
 def test_the_overlap_is_diagnosed(world, mild, contrast):
     fit = propensity(world.faces, mild, contrast)
     told = overlap(fit, contrast)
-    shares = told.where(stat="share").frame.groupby("group")["estimate"].sum()
+    shares = told.where(stat="score_share").frame.groupby("group")["estimate"].sum()
     assert np.allclose(shares, 1)
     assert 0 <= told.where(stat="overlap").frame["estimate"].item() <= 1
     assert told.where(stat="auc").frame["estimate"].item() == fit.auc
@@ -148,6 +149,18 @@ def test_the_overlap_is_diagnosed(world, mild, contrast):
         "propensity, training fit",
         "propensity, as scored",
     }
+
+
+@pytest.mark.parametrize("scale", ["logit", "probability"])
+def test_given_scores_are_diagnosed_as_fitted_ones_are(world, mild, contrast, scale):
+    fit = propensity(world.faces, mild, contrast)
+    spec = lw.MatchSpec(method="propensity", score=scale)
+    given_ = fitted(world.faces, None, contrast, spec, fit.on(scale))
+    told, wanted = overlap(given_, contrast).frame, overlap(fit, contrast).frame
+    assert set(wanted["quantity"]) - set(told["quantity"]) == {"propensity, training fit"}
+    both = told.merge(wanted, on=["quantity", "stat", "group"], suffixes=("", "_fitted"))
+    assert len(both) == len(told)
+    assert np.allclose(both["estimate"], both["estimate_fitted"], rtol=1e-5)
 
 
 def test_overlap_weights_give_the_groups_equal_means_of_what_the_model_fits(world, mild, contrast):

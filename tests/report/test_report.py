@@ -182,10 +182,10 @@ def test_the_verdict_names_what_remains_apart():
     apart = lw.Estimates.of(before + smd("matched", age=-0.2, light=0.0, yaw=0.02))
     assert balance_verdict(apart).endswith("between look-alikes, 1 still does: age (−0.200).")
     several = lw.Estimates.of(before + smd("distance", age=-0.2) + smd("weighted", age=0.0))
-    assert "; in the sample 'distance', 1 still does: age (−0.200); in the sample" in balance_verdict(several)
-    assert balance_verdict(several).endswith("in the sample 'weighted', none does.")
+    assert "; in the sample 'distance', 1 still does: age (−0.200); under" in balance_verdict(several)
+    assert balance_verdict(several).endswith("under overlap weights, none does.")
     labels = [text.get_text() for text in love_plot(several).legends[0].get_texts()]
-    assert labels == ["as the images come", "distance", "weighted"]
+    assert labels == ["as the images come", "distance", "overlap weights"]
 
 
 def test_a_report_that_cannot_be_written_is_an_error(folder, tmp_path, contrast):

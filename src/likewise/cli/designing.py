@@ -145,7 +145,7 @@ def _matched(job: Job, spec: MatchSpec, progress: Progress) -> Pairs:
     ]
     return match(
         job.faces(),
-        None if by_file or LATENTS not in job.planned else Vectors.read(job.path(LATENTS)),
+        None if by_file else latents_of(job),
         plan.contrast,
         spec,
         within=within,
@@ -153,8 +153,13 @@ def _matched(job: Job, spec: MatchSpec, progress: Progress) -> Pairs:
         allowed=faithful(job),
         engine=plan.engine,
         progress=progress,
-        **_given(job, spec),
+        **given_numbers(job, spec),
     )
+
+
+def latents_of(job: Job) -> Vectors | None:
+    """Return where the images lie; nothing where the plan has them lie nowhere."""
+    return Vectors.read(job.path(LATENTS)) if LATENTS in job.planned else None
 
 
 def _vectors(job: Job, recogniser: str, options: dict[str, Any], path: str) -> Vectors:
@@ -186,7 +191,7 @@ def _difficulty(job: Job) -> Pairs | Vectors | None:
     return _vectors(job, given.recogniser, given.options, given.vectors)
 
 
-def _given(job: Job, spec: MatchSpec) -> dict[str, Any]:
+def given_numbers(job: Job, spec: MatchSpec) -> dict[str, Any]:
     """Read the files of given numbers that this design goes by."""
     given = job.plan.given
     if given is None or (spec.distance != "given" and (given.distances or spec.method != "propensity")):

@@ -16,7 +16,6 @@ from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan
 from likewise.cli.progress import Voice
 from likewise.cli.tuning import tune
-from likewise.design.balance import balance
 from likewise.engine import Result, Work
 from likewise.errors import ImageError, VectorError, some
 from likewise.images import Album, find
@@ -26,7 +25,7 @@ from likewise.make.read import read_images
 from likewise.plugins import create
 from likewise.services.purse import Purse
 from likewise.store import Folder
-from likewise.tables import Faces, Pairs, Vectors
+from likewise.tables import Faces, Vectors
 from likewise.tables.vectors import write_stream
 
 FACES, DESCRIBED = "faces.parquet", "described.parquet"
@@ -216,13 +215,6 @@ def _not_projected(faces: Faces, state: npt.NDArray[np.int8], column: str) -> li
             some_of = some(faces.frame.loc[state == failure, "image"])
             notes.append(f"{sum(lost.values())} images are not projected ({why}): {lost}: {some_of}")
     return notes
-
-
-def balancing(job: Job) -> None:
-    """Compare the covariates before and after."""
-    found = balance(job.faces(), job.plan.contrast, Pairs.read(job.path(PAIRS)), covariates=covariates_of(job))
-    job.summary = {"rows": len(found)}
-    found.write(job.path(BALANCE))
 
 
 def covariates_of(job: Job) -> list[str]:

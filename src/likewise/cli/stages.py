@@ -8,6 +8,7 @@ from typing import Any
 
 from likewise.cli import analysing, designing, framing, making, rating, sweeping
 from likewise.cli.asking import recognises
+from likewise.cli.balancing import balancing
 from likewise.cli.describing import describing
 from likewise.cli.exporting import EXPORT, exporting
 from likewise.cli.fidelity import FIDELITY, judging
@@ -204,7 +205,17 @@ VARY = Stage(
     outside=lambda folder, plan: _files(folder, *_measure_files(plan)),
 )
 BALANCE_STAGE = Stage(
-    name="balance", artefact=BALANCE, needs=(FACES, PAIRS), options=_vary, make=making.balancing, counted=False
+    name="balance",
+    artefact=BALANCE,
+    needs=(FACES, LATENTS, PAIRS),
+    options=lambda plan: {
+        **_vary(plan),
+        **({"match": plan.match.to_dict()} if plan.match.method == "propensity" else {}),
+    },
+    make=balancing,
+    outside=lambda folder, plan: _files(folder, plan.given.scores) if plan.given else {},
+    counted=False,
+    version=2,
 )
 TRIALS_STAGE = Stage(
     name="trials",

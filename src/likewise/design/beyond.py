@@ -25,25 +25,50 @@ def joint(
     weights: Weights | None = None,
     level: float = 0.95,
 ) -> Estimates:
-    """Return how often every two binary covariates go together: A & B, A & not B, not A & B, not A & not B."""
-    columns = {
-        name: column
-        for name, column in numeric_covariates(faces, covariates).items()
-        if column.dropna().isin((0.0, 1.0)).all()
-    }
-    if len(columns) < 2:
+    """Return how often every two binary covariates go together: A & B, A & not B, not A & B, not A & not B.
+
+    A column of two words is binary as well; of a column of more words no two levels are set beside each other.
+    """
+    columns = _binary(faces, covariates)
+    if len({source for source, _ in columns.values()}) < 2:
         raise SpecError("a joint table needs two binary covariates", got=str(len(columns)))
     rows = []
     for one, other in combinations(columns, 2):
-        for name, cell in _cells(one, other, columns[one], columns[other]).items():
+        if columns[one][0] == columns[other][0]:
+            continue
+        for name, cell in _cells(one, other, columns[one][1], columns[other][1]).items():
             for sample, sides in samples_of(faces, contrast, pairs, weights).items():
                 for group, images in zip((contrast.focal, contrast.reference), sides, strict=True):
                     side = _side(cell, faces, images)
                     if len(side):
                         low, high, method = side.interval(level)
-                        told = row(name, "share", sample, str(group), side.mean, [side], low, high, level, method)
+                        told = row(name, "joint_share", sample, str(group), side.mean, [side], low, high, level, method)
                         rows.append(told)
     return Estimates.of(rows)
+
+
+def most_apart(faces: Faces, told: Estimates, covariates: Sequence[str], most: int = 3) -> list[str]:
+    """Return the binary covariates that differ most between the groups before matching: for a small joint table."""
+    smd = told.where(stat="smd", sample="all").frame.set_index("quantity")["estimate"].abs()
+    sizes: dict[str, float] = {}
+    for name, (source, _) in _binary(faces, covariates).items():
+        if (faces.attribute(source).nunique() == 2) and name in smd.index:
+            sizes[source] = max(sizes.get(source, 0.0), float(smd[name]))
+    return sorted(sizes, key=lambda source: (-sizes[source], source))[:most]
+
+
+def _binary(faces: Faces, covariates: Sequence[str]) -> dict[str, tuple[str, pd.Series]]:
+    """Return the columns of yes and no by name, and which covariate each belongs to; of two words one will do."""
+    found: dict[str, tuple[str, pd.Series]] = {}
+    for source in covariates:
+        parts = {
+            name: column
+            for name, column in numeric_covariates(faces, [source]).items()
+            if column.dropna().isin((0.0, 1.0)).all()
+        }
+        kept = list(parts)[1:] if len(parts) == 2 else list(parts)
+        found |= {name: (source, parts[name]) for name in kept}
+    return found
 
 
 def _cells(one: str, other: str, left: pd.Series, right: pd.Series) -> dict[str, pd.Series]:
@@ -66,13 +91,17 @@ def _side(column: pd.Series, faces: Faces, weights: pd.Series) -> Sample:
 def dropped_profile(
     faces: Faces, contrast: Contrast, pairs: Pairs, *, covariates: Sequence[str], level: float = 0.95
 ) -> Estimates:
-    """Compare, within each group, those who were left out with those who were matched (left out minus matched)."""
+    """Compare, within each group, those who were left out with those who were matched.
+
+    Rows of the sample "left out": the means of those left out, by group, and how far they are from the matched of their
+    group (left out minus matched) in standard deviations, ``left_out_smd``.
+    """
     side, inside = contrast.side(faces), set(pairs.frame["a"]) | set(pairs.frame["b"])
     parts = []
     for sign, group in ((1, contrast.focal), (-1, contrast.reference)):
         own = faces.subset(list(side.index[side == sign]))
         fate = {image: "matched" if image in inside else "left out" for image in own.images}
-        if len(set(fate.values())) < 2:
+        if min(list(fate.values()).count(word) for word in ("matched", "left out")) < 2:
             continue
         told = balance(
             own.with_attribute("fate", fate),
@@ -80,7 +109,9 @@ def dropped_profile(
             covariates=[name for name in covariates if name != contrast.column],
             level=level,
         ).frame
-        parts.append(Estimates(told.assign(sample=str(group))))
+        told = told[(told["sample"] == "all") & ((told["group"] == "left out") | (told["stat"] == "smd"))]
+        told = told.assign(sample="left out", group=str(group), stat=told["stat"].replace("smd", "left_out_smd"))
+        parts.append(Estimates(told))
     return Estimates.together(parts)
 
 
@@ -96,15 +127,17 @@ def energy(
 ) -> Estimates:
     """Return the energy distance of the two groups in the vectors' space: 2 E|X-Y| - E|X-X'| - E|Y-Y'|.
 
-    (Szekely and Rizzo 2013.) It is 0 when the distributions are equal, and never negative. Of larger groups ``most``
-    images are drawn by seed; ``n`` says how many were compared.
+    (Szekely and Rizzo 2013.) It is 0 when the distributions are equal. Nobody is compared with themselves, so that it
+    is unbiased and a small matched sample can be set beside a large one; it may then fall a little below 0 by chance.
+    Of larger groups ``most`` images are drawn by seed; ``n`` says how many were compared.
     """
     rows = []
     for sample, sides in samples_of(faces, contrast, pairs, weights).items():
         drawn = [_drawn(side[[image in vectors for image in side.index]], most, seed) for side in sides]
-        if min(map(len, drawn)) < 1:
-            raise VectorError(f"both groups of the sample {sample!r} have vectors", got="none for one of them")
-        between, *within = (_mean_distance(vectors, *pair) for pair in ((drawn[0], drawn[1]), *((d, d) for d in drawn)))
+        if min(map(len, drawn)) < 2:
+            raise VectorError(f"both groups of the sample {sample!r} have two vectors", got="fewer for one of them")
+        between = _mean_distance(vectors, *drawn)
+        within = [_mean_distance(vectors, side, side) / (1 - ((side / side.sum()) ** 2).sum()) for side in drawn]
         told = row(
             "vectors", "energy_distance", sample, contrast.label, 2 * between - sum(within), [], method=vectors.source
         )

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from likewise.design.points import Floats, Points, mean_rows
 from likewise.errors import SpecError, VectorError, some
 from likewise.tables import Contrast, Estimates, Faces, Vectors
+from likewise.tables.spec import SEPARATED
 
-SEPARATED = 0.95  # an AUC above this leaves little common ground
 _BINS = 20
 
 
@@ -30,8 +30,8 @@ class Fit:
     """Scores by image, on the logit scale, and what they were fitted with."""
 
     logit: pd.Series
-    trained: pd.Series
-    """The same from one model that saw everybody."""
+    trained: pd.Series | None
+    """The same from one model that saw everybody; nothing of given scores."""
     side: pd.Series
 
     @property
@@ -69,16 +69,23 @@ def propensity(faces: Faces, vectors: Vectors, contrast: Contrast, *, folds: int
     return Fit(pd.Series(crossed, index=side.index), pd.Series(whole, index=side.index), side)
 
 
+def given_fit(faces: Faces, contrast: Contrast, scores: pd.Series, scale: str) -> Fit:
+    """Return given scores as a fit that nobody knows more about."""
+    side = contrast.side(faces).loc[scores.index]
+    side = side[side != 0]
+    own = scores.loc[side.index]
+    return Fit(own if scale == "logit" else pd.Series(logit(own.clip(1e-12, 1 - 1e-12)), own.index), None, side)
+
+
 def overlap(fit: Fit, contrast: Contrast) -> Estimates:
     """Diagnose the common ground: AUC, accuracies, score histograms, common area, effective sizes."""
     focal = (fit.side == 1).to_numpy()
     p, n = fit.probability.to_numpy(), len(fit.side)
     edges = np.linspace(0, 1, _BINS + 1)
     shares = [np.histogram(p[mask], edges)[0] / mask.sum() for mask in (focal, ~focal)]
-    guessed = {
-        "training fit": float(((fit.trained > 0) == focal).mean()),
-        "as scored": float(((fit.logit > 0) == focal).mean()),
-    }
+    guessed = {"as scored": float(((fit.logit > 0) == focal).mean())}
+    if fit.trained is not None:
+        guessed["training fit"] = float(((fit.trained > 0) == focal).mean())
     rows = [_row("propensity", "auc", contrast.label, fit.auc, n)]
     rows += [_row(f"propensity, {name}", "score_accuracy", contrast.label, value, n) for name, value in guessed.items()]
     rows.append(_row("propensity", "overlap", contrast.label, float(np.minimum(*shares).sum()), n))
@@ -88,7 +95,7 @@ def overlap(fit: Fit, contrast: Contrast) -> Estimates:
         kept = weight[mask].sum() ** 2 / max((weight[mask] ** 2).sum(), np.finfo(float).tiny)
         rows.append(_row("propensity", "effective_size", str(level), float(kept), int(mask.sum())))
         rows += [
-            _row(f"propensity {low:.2f} to {high:.2f}", "share", str(level), float(value), int(mask.sum()))
+            _row(f"propensity {low:.2f} to {high:.2f}", "score_share", str(level), float(value), int(mask.sum()))
             for low, high, value in zip(edges[:-1], edges[1:], share, strict=True)
         ]
     return Estimates.of(rows)

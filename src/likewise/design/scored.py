@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from likewise.design.propensity import overlap_note, propensity
+from likewise.design.propensity import Fit, given_fit, overlap_note, propensity
 from likewise.design.rules import spread
 from likewise.design.sides import check_keys
 from likewise.errors import SpecError, some
@@ -34,16 +34,25 @@ def scored_by(
     """Fit the scores, or check the given ones."""
     note = ""
     if scores is None:
-        seen = on_columns(faces, spec.score_on) if spec.score_on else vectors
-        assert seen is not None
-        check_keys(faces, seen)
-        fit = propensity(faces, seen, contrast, folds=spec.folds, seed=spec.seed)
+        fit = fitted(faces, vectors, contrast, spec)
         values, note = fit.on(spec.score), overlap_note(fit.auc)
     else:
         values = _own_scores(faces, scores)
     width = Width.of(dict(spec.caliper).get("score", SCORE_CALIPER))
     unit = spread(values, contrast.side(faces).loc[values.index], "score") if width.in_sd else 1.0
     return Scored(values, width.value * unit, note)
+
+
+def fitted(
+    faces: Faces, vectors: Vectors | None, contrast: Contrast, spec: MatchSpec, scores: Scores | None = None
+) -> Fit:
+    """Return the fit behind the scores of a matching: on its columns or the vectors, or the given scores as one."""
+    if scores is not None:
+        return given_fit(faces, contrast, _own_scores(faces, scores), spec.score)
+    seen = on_columns(faces, spec.score_on) if spec.score_on else vectors
+    assert seen is not None
+    check_keys(faces, seen)
+    return propensity(faces, seen, contrast, folds=spec.folds, seed=spec.seed)
 
 
 def on_columns(faces: Faces, columns: Sequence[str]) -> Vectors:

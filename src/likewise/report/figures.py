@@ -47,7 +47,7 @@ def love_plot(balance: Estimates, *, width: float = WIDE) -> Figure:
         axes.plot(wide["all"], rows, marker="o", color=OTHER, fillstyle="none", label="as the images come", **common)
         after = [sample for sample in frame["sample"].unique() if sample != "all"]
         for sample, (colour, marker) in zip(after, cycle(_AFTER)):
-            name = "look-alikes" if sample == "matched" else sample
+            name = {"matched": "look-alikes", "weighted": "overlap weights"}.get(sample, sample)
             axes.plot(wide[sample], rows, marker=marker, color=colour, label=name, **common)
         axes.set_yticks(list(rows), [plain(name) for name in wide.index])
         axes.set_xlim(left=0)

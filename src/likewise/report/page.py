@@ -13,9 +13,11 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
+from likewise.report.alike import balance_rows, energy_words, joint_rows, left_out_rows
 from likewise.report.families import drawn_gaps, families
 from likewise.report.fidelity import fidelity_rows
 from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
+from likewise.report.ground import ground_warning, ground_words, score_plot
 from likewise.report.labels import label_finding, label_tables, many_labels
 from likewise.report.leg_figures import curve_plot, legs_plot
 from likewise.report.legs import curve_words, curves, panels
@@ -27,7 +29,6 @@ from likewise.report.words import (
     hidden_bias,
     interval,
     named,
-    number,
     sampled,
     slope_finding,
     truth_rows,
@@ -65,7 +66,11 @@ def write_report(
         sample=_sample(pairs, contrast),
         fidelity=fidelity_rows(fidelity, contrast),
         verdict=balance_verdict(balance),
-        balance=_balance_table(balance, contrast),
+        balance=balance_rows(balance, contrast),
+        energy=energy_words(balance),
+        left_out=left_out_rows(balance, contrast),
+        joint=joint_rows(balance, contrast),
+        ground=_ground(balance, contrast),
         love=_drawn(partial(love_plot, balance), balance_verdict(balance)),
         legs=_legs(estimates, contrast),
         gaps=_gaps(estimates, many),
@@ -117,21 +122,11 @@ def _sample(pairs: Pairs, contrast: Contrast) -> dict[str, Any]:
     }
 
 
-def _balance_table(balance: Estimates, contrast: Contrast) -> list[dict[str, str]]:
-    frame = balance.frame
-    rows = []
-    for name, part in frame.groupby("quantity", sort=False):
-        row = {"quantity": str(name).replace("_", " ")}
-        for sample in ("all", "matched"):
-            for side, level in (("focal", contrast.focal), ("reference", contrast.reference)):
-                hit = part[
-                    (part["sample"] == sample) & (part["group"] == str(level)) & part["stat"].isin(["mean", "share"])
-                ]
-                row[f"{sample}_{side}"] = number(hit["estimate"].iloc[0]) if len(hit) else "–"
-            hit = part[(part["sample"] == sample) & (part["stat"] == "smd")]
-            row[f"{sample}_smd"] = number(hit["estimate"].iloc[0]) if len(hit) else "–"
-        rows.append(row)
-    return rows
+def _ground(balance: Estimates, contrast: Contrast) -> dict[str, Any]:
+    """Return the common ground by the score, where the matching had one."""
+    words = ground_words(balance, contrast)
+    figure = _drawn(partial(score_plot, balance, contrast), words) if words else None
+    return {"words": words, "warning": ground_warning(balance), "figure": figure}
 
 
 def _legs(estimates: Estimates, contrast: Contrast) -> dict[str, Any]:

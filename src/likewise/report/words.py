@@ -154,7 +154,8 @@ def balance_verdict(balance: Estimates) -> str:
 
 
 def _still_apart(sample: str, rows: pd.DataFrame) -> str:
-    where = "between look-alikes" if sample == "matched" else f"in the sample {sample!r}"
+    known = {"matched": "between look-alikes", "weighted": "under overlap weights"}
+    where = known.get(sample, f"in the sample {sample!r}")
     apart = rows[rows["estimate"].abs() > APART]
     if apart.empty:
         return f"{where}, none does"

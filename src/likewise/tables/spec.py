@@ -33,6 +33,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 SCORE_CALIPER = "0.2sd"  # of the logit (Austin 2011), unless the spec says otherwise
 
+SEPARATED = 0.95  # an AUC of the score above this leaves little common ground
+
 
 @dataclass(frozen=True, kw_only=True)
 class MatchSpec:

@@ -99,12 +99,19 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.make.directions:skills": (
         Stat("skill", "how well a label is read from latents of unseen identities", None, "index", "higher"),
     ),
+    "likewise.design.beyond:joint": (
+        Stat("joint_share", "share of images with two covariates together", None, "proportion"),
+    ),
+    "likewise.design.beyond:dropped_profile": (
+        Stat("left_out_smd", "standardised mean difference, left out less matched of the group", 0.0, "index"),
+    ),
     "likewise.design.beyond:energy": (
         Stat("energy_distance", "energy distance of the two groups", 0.0, "index", "lower"),
     ),
     "likewise.design.propensity:overlap": (
         Stat("auc", "how well the score tells the sides apart (AUC)", 0.5, "index", "none"),
         Stat("score_accuracy", "share of images whose side the score guesses", None, "proportion"),
+        Stat("score_share", "share of a group's images in a bin of the score", None, "proportion"),
         Stat("overlap", "common area of the two distributions", 1.0, "proportion", "higher"),
         Stat("effective_size", "effective sample size under overlap weights", None, "mean", "higher"),
     ),
