@@ -22,7 +22,9 @@ import onnxruntime  # type: ignore[import-untyped]
 import torch
 from PIL import Image
 
+from benchmarks.roofline import operations, peak
 from likewise.images import Album
+from likewise.models.batches import cores
 from likewise.models.classifiers.faces import Age, Emotion, FaceClassifier, FaceResGender, Gear, Gender
 from likewise.models.found import Found
 from likewise.models.recognisers.torch import NETWORKS
@@ -49,7 +51,20 @@ def embedding(data: Path, count: int = FACES) -> None:
                 "loop, one thread": _loop(recogniser, _newcomer(name, recogniser, threads=1)),
                 "ours": _ours(recogniser),
             }
-            _say("embedding", name, _turns(ways, files))
+            before = peak()
+            spent = _turns(ways, files)
+            _say("embedding", name, spent)
+            _say_roof(name, spent, operations(name, recogniser.intake.size), max(before, peak()))
+
+
+def _say_roof(name: str, spent: dict[str, tuple[float, float]], needed: float, most: float) -> None:
+    """Say how much of what the machine can do each way uses, and how fast a face would be if all of it were used."""
+    floor, alone = needed / most, spent["loop, one thread"][1]
+    shares = ", ".join(f"{way} {100 * floor / cpu:.0f} %" for way, (_, cpu) in spent.items())
+    print(f"embedding: {name}: share of the peak ({1e-9 * most:.0f} GFLOP/s a core): {shares}", flush=True)
+    said = f"{1e-6 * needed:.0f} MFLOP a face take {1e3 * floor:.1f} ms at the peak"
+    could = f"{cores() * alone / floor:.1f} times as fast as the loop of one thread, if pictures cost nothing"
+    print(f"embedding: {name}: {said}; {cores()} cores at the peak: {could}", flush=True)
 
 
 def describing(data: Path, count: int = FACES) -> None:
