@@ -6,12 +6,13 @@ import hashlib
 import io
 import json
 import os
+import ssl
 import tarfile
 import threading
 import zipfile
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -72,16 +73,22 @@ class Index:
     stop_after: int | None = None
     """Hang up after so many bytes of a file."""
     stall_after: int | None = None
-    """Send nothing more after so many bytes, until ``go_on`` is set."""
+    """Send nothing more after so many bytes, until ``go_on`` is set; then the rest."""
     status: int = 200
     go_on: threading.Event = field(default_factory=threading.Event)
     asked: list[tuple[str, str]] = field(default_factory=list)
     """The path and the Range of every request."""
+    tls: ssl.SSLContext | None = None
+    """What it speaks HTTPS with."""
     port: int = 0
 
     @property
+    def root(self) -> str:
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/simple"
+        return f"{self.root}/simple"
 
     def fetched(self, name: str = WHEEL) -> list[str]:
         """The ranges of the requests for a file."""
@@ -101,6 +108,15 @@ class Index:
         ]
         return "text/html", f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>".encode()
 
+    def document(self) -> bytes:
+        """What npm's registry says of a package."""
+        versions = {}
+        for name, data in self.files.items():
+            version = name.rpartition("-")[2].removesuffix(".tgz")
+            dist = {"tarball": f"{self.root}/files/{name}", "shasum": hashlib.sha1(data).hexdigest()}  # noqa: S324
+            versions[version] = {"name": PROJECT, "version": version, "dist": dist}
+        return json.dumps({"name": PROJECT, "dist-tags": {"latest": max(versions)}, "versions": versions}).encode()
+
 
 class _Handler(BaseHTTPRequestHandler):
     index: Index
@@ -118,6 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(index.status, "text/plain", b"no")
         elif self.path == f"/simple/{PROJECT}/":
             self._answer(200, *index.page())
+        elif self.path == f"/npm/{PROJECT}":
+            self._answer(200, "application/json", index.document())
         elif self.path.startswith("/files/") and self.path[7:] in index.files:
             self._send(index.files[self.path[7:]])
         else:
@@ -135,9 +153,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[: index.stop_after])
             self.close_connection = True
         elif kind == "application/octet-stream" and index.stall_after is not None:
-            self.wfile.write(body[: index.stall_after])
+            first, rest = body[: index.stall_after], body[index.stall_after :]
+            self.wfile.write(first)
             self.wfile.flush()
             index.go_on.wait(30)
+            with suppress(OSError):  # whoever was killed meanwhile takes nothing more
+                self.wfile.write(rest)
         else:
             self.wfile.write(body)
 
@@ -159,6 +180,8 @@ def serving(index: Index) -> Iterator[Index]:
     handler = type("Handler", (_Handler,), {"index": index})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
+    if index.tls:
+        server.socket = index.tls.wrap_socket(server.socket, server_side=True)
     index.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -169,6 +192,19 @@ def serving(index: Index) -> Iterator[Index]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def point_npm(monkeypatch: pytest.MonkeyPatch, registry: str, cache: object, **settings: str) -> None:
+    """Set npm up with this registry, an empty cache and nothing else."""
+    for name in [
+        name for name in os.environ if name.lower().startswith("npm_config_") or name == "NODE_EXTRA_CA_CERTS"
+    ]:
+        monkeypatch.delenv(name)
+    none = {name: f"{cache}-{name}" for name in ("userconfig", "globalconfig")}  # files that are not there
+    given = {"registry": registry, "cache": str(cache), **none}
+    given |= {"fetch_retries": "0", "update_notifier": "false", "noproxy": "127.0.0.1", **settings}
+    for name, value in given.items():
+        monkeypatch.setenv(f"npm_config_{name}", value)
 
 
 def point_pip(monkeypatch: pytest.MonkeyPatch, index: str, **settings: str) -> None:

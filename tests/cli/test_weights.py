@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from likewise import plugins
 from likewise.cli.downloads import LogDownloads, TerminalDownloads
@@ -128,10 +130,18 @@ def test_a_log_says_megabytes_now_and_then(capsys, monkeypatch):
     assert capsys.readouterr().err.splitlines() == ["  a.whl: 10.0 of 30.0 MB", "  a.whl: 30.0 of 30.0 MB"]
 
 
-@pytest.mark.parametrize("total", [0, 10])
-def test_a_terminal_draws_a_bar_and_takes_it_away(total, capsys):
-    with TerminalDownloads().task("a.whl", total) as counter:
-        counter.advance(5)
+@pytest.mark.parametrize(("total", "counted", "shown"), [(8_000_000, "1.0/8.0 MB", "━━━"), (0, "1.0/? MB", "━━━")])
+def test_a_terminal_draws_a_bar_and_takes_it_away(total, counted, shown):
+    screen, voice = io.StringIO(), TerminalDownloads()
+    voice._console = Console(file=screen, force_terminal=True, width=120)
+    with voice.task("a.whl", total) as counter:
+        counter.advance(1_000_000)
+        drawing = screen.tell()
+    drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert "a.whl" in drawn
+    assert counted in drawn
+    assert shown in drawn
+    assert "\x1b[2K" in screen.getvalue()[drawing:], "the line is taken away at the end"
 
 
 def test_a_name_with_a_dot_keeps_its_licence(index, tmp_path):

