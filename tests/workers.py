@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,3 +62,27 @@ class Fails:
             if tries < self.times:
                 raise OSError("the disk hiccupped")
         return lengths(items)
+
+
+@dataclass(frozen=True)
+class SeesCards:
+    """Says which cards its process is shown; the two first chunks wait for each other, so that both run at once."""
+
+    folder: Path
+    options: dict[str, str]
+
+    def __call__(self, items: list[str]) -> Result:
+        shown = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
+        (self.folder / items[0]).write_text(shown)
+        for _ in range(600):
+            if len(list(self.folder.iterdir())) >= 2:
+                break
+            time.sleep(0.05)
+        return {"shown": np.array([shown] * len(items))}
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Work whose device is said in its spec."""
+
+    spec: SeesCards

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from likewise.cards import asks_for_card, take_card, visible_cards
 from likewise.errors import EngineError, LikewiseError, SpecError, nearest, some
 from likewise.tables.files import replacing
 
@@ -57,6 +58,9 @@ class Engine:
     """Images a chunk: what a killed run can lose at most, a worker."""
     retries: int = 2
     """How often a chunk is tried again when it fails by accident (not by wrong input)."""
+    cards: float = 1.0
+    """On a Ray cluster, how many graphics cards a chunk takes whose network computes on one (``device = "cuda"``); 0.5
+    puts two chunks on a card."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -69,6 +73,10 @@ class Engine:
             raise SpecError("several workers need kind = 'processes' or 'ray'", got=f"{self.workers} workers")
         if self.address and self.kind != "ray":
             raise SpecError("an address has an effect only with kind = 'ray'", got=repr(self.address))
+        if self.cards != 1 and self.kind != "ray":
+            raise SpecError("cards has an effect only with kind = 'ray'", got=str(self.cards))
+        if not self.cards > 0 or (self.cards > 1 and self.cards != int(self.cards)):
+            raise SpecError("cards is a share of a card up to 1, or a whole number", got=str(self.cards))
 
     def map(
         self,
@@ -103,9 +111,13 @@ class Engine:
                     break
 
     def _processes(self, work: Work, chunks: list[list[str]], open_: list[int]) -> Iterator[tuple[int, Result]]:
-        tries = dict.fromkeys(open_, 0)
+        tries, spawn = dict.fromkeys(open_, 0), multiprocessing.get_context("spawn")
+        cards = visible_cards() if asks_for_card(work, several=self.workers > 1) else []
         while tries:
-            with ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+            shown: dict[str, Any] = (
+                {"initializer": take_card, "initargs": (spawn.Value("i", 0), cards)} if cards else {}
+            )
+            with ProcessPoolExecutor(self.workers, mp_context=spawn, **shown) as pool:
                 yield from self._one_pool(pool, work, chunks, tries)
 
     def _one_pool(
@@ -145,7 +157,8 @@ class Engine:
     def _ray(self, work: Work, chunks: list[list[str]], open_: list[int]) -> Iterator[tuple[int, Result]]:
         """Keep a few chunks on their way; a worker or a machine that dies gives its chunk back."""
         ray = _cluster(self)
-        shared, remote = ray.put(work), ray.remote(max_retries=self.retries)(_call)
+        cards = _cards_there(ray, self.cards) if asks_for_card(work, several=True) else 0
+        shared, remote = ray.put(work), ray.remote(max_retries=self.retries, num_gpus=cards)(_call)
         waiting = iter([(index, 0) for index in open_])
         running: dict[Any, tuple[int, int]] = {}
         while True:
@@ -178,6 +191,15 @@ def _cluster(engine: Engine) -> Any:
         local: dict[str, Any] = {} if engine.address else {"num_cpus": engine.workers, "include_dashboard": False}
         ray.init(address=engine.address or None, log_to_driver=False, logging_level=logging.ERROR, **local)
     return ray
+
+
+def _cards_there(ray: Any, cards: float) -> float:
+    """Return the cards that a chunk asks the cluster for; one that has none would let it wait for ever."""
+    there = float(ray.cluster_resources().get("GPU", 0))
+    if there < cards:
+        fix = "Say device = 'cpu', or start Ray on a machine with a card (ray start --num-gpus)."
+        raise SpecError(f"the cluster has {cards:g} graphics cards for a chunk", got=f"{there:g}", fix=fix)
+    return cards
 
 
 def _give_up(error: Exception, chunk: list[str], attempt: int, retries: int) -> None:

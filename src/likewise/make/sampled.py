@@ -8,7 +8,7 @@ Faces come in blocks of a hundred. A block depends only on the seed and its numb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +104,7 @@ def sample(
     """Draw faces and have them described; with a ``folder`` a killed run goes on where it was."""
     generator: Generator = create("generator", spec.generator, spec.options)
     networks = describer(spec.describe)  # a weight that is not there is said before any work is done
-    own = engine or Engine()
-    blocks = Engine(kind=own.kind, workers=own.workers, address=own.address, chunk=BLOCK, retries=own.retries)
+    blocks = replace(engine or Engine(), chunk=BLOCK)
     parts = list(blocks.map(Drawing(spec), spec.images, folder=folder, progress=progress))
     columns = {name: np.concatenate([part[name] for part in parts]) for name in spec.describe.columns}
     frame = pd.DataFrame({"image": spec.images, "identity": spec.images, **columns}).replace({"": None})
