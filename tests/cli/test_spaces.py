@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.images import decode
+from likewise.cli.spaces import HEAVY
+from likewise.images import Album, decode, find
+from likewise.make.project import ProjectSpec, solver
+from likewise.make.sheet import GAP
+from likewise.plugins import create, to_pictures, to_signals
+from likewise.world.scene import FACTORS, SIZE, see
 from shell import run
 
 
@@ -15,17 +22,42 @@ def projected(audit, capsys):
     return audit, lw.Vectors.read(audit / "latents").images[0]
 
 
+def cells(page, rows, columns):
+    """Cut the pictures ``[rows, columns, SIZE, SIZE, 3]`` out of a sheet, from its lower right corner."""
+    step = SIZE + GAP
+    top, left = page.shape[0] - rows * step, page.shape[1] - columns * step
+    return np.stack(
+        [
+            [page[top + r * step :][:SIZE, left + c * step :][:, :SIZE] for c in range(columns)]
+            for r in range(rows)
+        ]
+    )  # fmt: skip
+
+
 def test_a_direction_is_drawn_in_three_spaces(projected, capsys, tmp_path):
+    """A row a space, a column an amount: 0 is the reconstruction, the others turn the attribute, all one way."""
     audit, image = projected
     code, out, err = run(
-        capsys, "directions", "spaces", audit, "--image", image, "--out", tmp_path / "s.png", "--size", 32
+        capsys, "directions", "spaces", audit, "--image", image, "--out", tmp_path / "s.png", "--size", SIZE
     )
     assert code == 0, err
-    assert "restricted" in out
-    page = decode(tmp_path / "s.png")
-    assert page.shape[0] > 3 * 32
-    assert page.shape[1] > 5 * 32
-    assert np.ptp(page) > 100
+    apart = [float(found) for found in re.findall(r"(?:restricted|regularised) ([\d.e-]+)", out)]
+    assert "perceived_gender in three spaces" in out
+    restricted, regularised, free = apart
+    assert restricted <= regularised < 1e-6 < free, "the world's faces lie in W, so lambda finds them there"
+    drawn = cells(decode(tmp_path / "s.png"), 3, 5)
+    album = Album(audit / "images", {image: find(audit / "images", image).name})
+    for row, lambda_ in enumerate((HEAVY, None, 0.0)):
+        _, _, solve = solver(ProjectSpec(lambda_=lambda_))
+        w, _ = solve(to_signals(album([image], size=solve.size)))
+        again = to_pictures(create("generator", "world").synthesise(w))[0]
+        np.testing.assert_array_equal(drawn[row, 2], again)
+        gender = see(drawn[row])[:, FACTORS.index("gender")]
+        assert (np.diff(gender) > 0).all() or (np.diff(gender) < 0).all(), gender
+        assert np.ptp(gender) > 0.5
+    original = album([image])[0].astype(float)
+    missed = [np.square(original - drawn[row, 2]).mean() for row in range(3)]
+    assert missed[2] <= missed[1] <= missed[0], "the freer the rows, the nearer the reconstruction"
 
 
 def test_an_image_that_is_not_there_is_said(projected, capsys, tmp_path):
