@@ -31,10 +31,11 @@ def _cluster():
 
 
 class Counter:
-    done = 0
+    done = failed = 0
 
-    def advance(self, items: int) -> None:
+    def advance(self, items: int, failed: int = 0) -> None:
         self.done += items
+        self.failed += failed
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=NAMES)
@@ -59,6 +60,16 @@ def test_finished_chunks_are_not_done_again(tmp_path):
     again = list(engine.map(work, ITEMS, folder=tmp_path / "work", progress=progress))
     assert len(list(marks.iterdir())) == 5 + 1
     assert (len(again), progress.done) == (5, len(ITEMS))
+
+
+def test_failures_are_told_also_those_of_an_earlier_run(tmp_path):
+    def long(result):
+        return int((result["length"] > 20).sum())
+
+    for _ in range(2):
+        progress = Counter()
+        list(Engine(chunk=5).map(workers.lengths, ITEMS, folder=tmp_path / "w", progress=progress, failures=long))
+        assert (progress.done, progress.failed) == (len(ITEMS), 3)
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:], ids=NAMES[1:])

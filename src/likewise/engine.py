@@ -33,14 +33,14 @@ KINDS = ("here", "processes", "ray")
 class Progress(Protocol):
     """Somebody who wants to know how far the work is."""
 
-    def advance(self, items: int) -> None:
-        """So many more items are done."""
+    def advance(self, items: int, failed: int = 0) -> None:
+        """So many more items are done, and so many of them came to nothing."""
 
 
 class Silent:
     """Nobody wants to know."""
 
-    def advance(self, items: int) -> None:
+    def advance(self, items: int, failed: int = 0) -> None:
         """Say nothing."""
 
 
@@ -85,17 +85,23 @@ class Engine:
         *,
         folder: Path | None = None,
         progress: Progress | None = None,
+        failures: Callable[[Result], int] | None = None,
     ) -> Iterator[Result]:
-        """Yield the results of ``work`` over chunks of ``items``, in order."""
+        """Yield the results of ``work`` over chunks of ``items``, in order.
+
+        ``failures`` counts what came to nothing in a chunk, for ``progress``.
+        """
         chunks = [list(items[start : start + self.chunk]) for start in range(0, len(items), self.chunk)]
         kept = _Kept(folder)
         progress = progress or Silent()
         open_ = [index for index in range(len(chunks)) if not kept.has(index)]
-        progress.advance(sum(len(chunks[index]) for index in set(range(len(chunks))) - set(open_)))
+        done = sorted(set(range(len(chunks))) - set(open_))
+        lost = sum(failures(kept.get(index)) for index in done) if failures else 0
+        _tell(progress, sum(len(chunks[index]) for index in done), lost)
         run = {"here": self._here, "processes": self._processes, "ray": self._ray}[self.kind]
         for index, result in run(work, chunks, open_):
             kept.put(index, result)
-            progress.advance(len(chunks[index]))
+            _tell(progress, len(chunks[index]), failures(result) if failures else 0)
         for index in range(len(chunks)):
             yield kept.get(index)
 
@@ -174,6 +180,14 @@ class Engine:
                 cause = getattr(error, "cause", None)  # Ray wraps what went wrong over there
                 _give_up(cause if isinstance(cause, Exception) else error, chunks[index], attempt, self.retries)
                 waiting = chain([(index, attempt + 1)], waiting)
+
+
+def _tell(progress: Progress, items: int, failed: int) -> None:
+    """Say how far it is; whoever only counts what is done is not told of failures where there are none."""
+    if failed:
+        progress.advance(items, failed)
+    else:
+        progress.advance(items)
 
 
 def _call(work: Work, chunk: list[str]) -> Result:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import io
+import re
 import sys
 
 import pytest
+from rich.console import Console
 
 from likewise.cli import progress
 from likewise.cli.progress import Log, Quiet, Terminal, voice
@@ -45,3 +48,26 @@ def test_what_an_earlier_run_did_says_nothing_about_the_rate(monkeypatch, capsys
         task.advance(9_000)
         task.advance(10)
     assert "9010/10000, 1/s, about 990 s left" in capsys.readouterr().err
+
+
+def test_failures_are_counted_while_the_work_goes_on(monkeypatch, capsys):
+    clock = iter([0.0, 10.0, 20.0])
+    monkeypatch.setattr("likewise.cli.progress.time.monotonic", lambda: next(clock))
+    with Log().task("project", 40) as task:
+        task.advance(10, failed=2)
+        task.advance(10, failed=1)
+    assert [line.rpartition(", ")[2] for line in capsys.readouterr().err.splitlines()] == ["2 failed", "3 failed"]
+
+
+def test_the_bar_says_how_many_failed_once_one_did():
+    screen, speaker = io.StringIO(), Terminal()
+    speaker._console = Console(file=screen, force_terminal=True, width=140)
+    with speaker.task("project", 40) as task:
+        task.advance(10)
+        before = screen.tell()
+        task.advance(10, failed=2)
+        task.advance(1, failed=1)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert "failed" not in drawn[:before]
+    assert "21/40" in drawn
+    assert "3 failed" in drawn

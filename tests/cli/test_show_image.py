@@ -3,10 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.images import decode
+import tiny
+from likewise.images import Album, decode, find
+from likewise.make.descend import REFINE
 from likewise.make.fidelity import shrunk
+from likewise.make.project import ProjectSpec, solver
 from likewise.make.sheet import GAP
-from likewise.plugins import create, to_pictures
+from likewise.plugins import create, register, to_pictures, to_signals
+from likewise.report.descent import HIGH
+from likewise.report.figures import FOCAL
 from likewise.tables import Vectors
 from shell import run
 
@@ -32,6 +37,39 @@ def test_original_reconstruction_and_edits_are_drawn(projected, capsys):
     np.testing.assert_array_equal(page[-128 - GAP : -GAP, left : left + 128], again)
     edited = page[-128 - GAP : -GAP, -128 - GAP : -GAP]
     assert 1 < np.abs(edited.astype(float) - again).mean() < 100
+
+
+@pytest.fixture
+def descended(audit, capsys):
+    """An audit whose generator is gone down by gradients."""
+    register("generator", "tiny", tiny.Tiny)
+    register("perceptual", "squares", tiny.Squares)
+    plan, table = audit / "audit.toml", audit / "faces.csv"
+    plan.write_text(plan.read_text().replace('generator = "world"', 'generator = "tiny"\nperceptual = "squares"'))
+    table.write_text("\n".join(table.read_text().splitlines()[:13]) + "\n")
+    for stage in ("read", "project"):
+        assert run(capsys, stage, audit, "--quiet")[0] == 0
+    return audit, Vectors.read(audit / "latents")
+
+
+def test_the_way_down_is_kept_and_drawn_under_the_pictures(descended, capsys):
+    audit, vectors = descended
+    losses = np.load(audit / "latents" / "losses.npy")
+    assert losses.shape == (len(vectors), sum(leg.steps for leg in REFINE))
+    assert (losses[:, -1] < losses[:, 0]).all()
+    again = solver(ProjectSpec(generator="tiny", perceptual="squares"))[2]
+    folder = audit / "images"
+    target = to_signals(Album(folder, {"x": find(folder, vectors.images[1]).name})(["x"], size=again.size))
+    np.testing.assert_allclose(losses[1], again.traced(target)[2][0], rtol=1e-4)
+    code, out, err = run(capsys, "show", audit, "--image", vectors.images[1])
+    assert code == 0, err
+    assert f"{losses.shape[1]} steps of its descent" in out
+    page = decode(next((audit / "shown").iterdir()))
+    figure = page[-HIGH:]
+    blue = (np.abs(figure.astype(int) - [int(FOCAL[k : k + 2], 16) for k in (1, 3, 5)]) < 30).all(axis=2)
+    rows, columns = np.nonzero(blue)
+    assert columns.max() - columns.min() > 0.6 * page.shape[1] * 0.8
+    assert rows[columns < columns.min() + 5].mean() < rows[columns > columns.max() - 5].mean(), "it goes down"
 
 
 def test_where_the_picture_goes_and_how_far_edits_go_can_be_said(projected, capsys, tmp_path):

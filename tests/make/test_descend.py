@@ -8,7 +8,18 @@ import pytest
 import torch
 
 from likewise.errors import PluginError
-from likewise.make.descend import REFINE, SINGH2021, Leg, Objective, cloud_of, descend, rows_apart, shrunk, solver_of
+from likewise.make.descend import (
+    REFINE,
+    SINGH2021,
+    Descent,
+    Leg,
+    Objective,
+    cloud_of,
+    descend,
+    rows_apart,
+    shrunk,
+    solver_of,
+)
 from likewise.world.occupants import Pixels, WorldGenerator
 from tiny import Squares, Tiny
 
@@ -47,6 +58,30 @@ def test_images_of_a_batch_do_not_see_each_other():
     for row in range(3):
         alone, _ = descend(objective, start[:1], torch.from_numpy(x[row : row + 1]), legs, cloud=cloud, seed=0)
         np.testing.assert_allclose(together[row], alone[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["refine", "singh2021"])
+def test_a_batch_gives_what_each_image_gives_alone(method, monkeypatch):
+    """On a card several go down together: with the same noise on the way, and to the same end but for rounding."""
+    x = targets(3)
+    if method == "singh2021":
+        monkeypatch.setattr("likewise.make.descend.SINGH2021", (replace(SINGH2021[0], steps=60),))
+    alone = solver_of(Tiny(), Squares(), method, weight=0.1, seed=0)
+    assert alone.batch == 1
+    monkeypatch.setattr(Descent, "batch", 2)
+    together = solver_of(Tiny(), Squares(), method, weight=0.1, seed=0)
+    assert together.batch == 2
+    for ours, theirs in zip(together.traced(x), alone.traced(x), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_the_losses_on_the_way_are_kept():
+    solve = solver_of(Tiny(), Squares(), "refine", weight=0.0, seed=0)
+    _, left, losses = solve.traced(targets(2))
+    assert losses.shape == (2, solve.steps) == (2, sum(leg.steps for leg in REFINE))
+    assert losses.dtype == np.float32
+    assert (losses[:, -1] < 0.1 * losses[:, 0]).all()
+    np.testing.assert_allclose(losses[:, -1], left, rtol=0.2)  # the last step goes a little further
 
 
 def test_most_steps_are_cheap_and_the_last_are_exact(monkeypatch):

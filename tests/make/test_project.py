@@ -8,7 +8,8 @@ import tiny
 from likewise.engine import Engine
 from likewise.errors import PluginError, SpecError
 from likewise.images import Album, save
-from likewise.make.project import PROJECTED, Projection, ProjectSpec, solver
+from likewise.make.descend import Descent
+from likewise.make.project import _KEPT, PROJECTED, UNREADABLE, Projection, ProjectSpec, not_projected, solver
 from likewise.plugins import register, to_pictures, to_signals
 from likewise.world.occupants import WorldGenerator
 
@@ -58,6 +59,45 @@ def test_a_stopped_run_goes_on_with_the_images_that_are_left(tmp_path):
     assert (again[1]["state"] == PROJECTED).all()
     assert np.isfinite(again[1]["distance"]).all()
     np.testing.assert_array_equal(again[1]["w"], work(["b"])["w"])  # and the same image gives the same latent
+
+
+@pytest.fixture
+def three(tmp_path, monkeypatch):
+    """Three pictures, the second of which is none, projected two at a time."""
+    register("generator", "tiny", tiny.Tiny)
+    register("perceptual", "squares", tiny.Squares)
+    for name, picture in zip("abc", to_pictures(tiny.Tiny().synthesise(tiny.Tiny().sample_w(3, 3))), strict=True):
+        save(tmp_path / f"{name}.png", picture)
+    (tmp_path / "b.png").write_bytes(b"no picture")
+    monkeypatch.setattr(Descent, "batch", 2)
+    _KEPT.clear()
+    yield Projection(
+        ProjectSpec(generator="tiny", perceptual="squares", lambda_=0.001),
+        Album(tmp_path, {k: f"{k}.png" for k in "abc"}),
+    )
+    _KEPT.clear()
+
+
+def test_in_a_batch_a_bad_file_is_a_failure_and_nobody_takes_its_place(three):
+    result = three(["a", "b", "c"])
+    assert result["state"].tolist() == [PROJECTED, UNREADABLE, PROJECTED]
+    assert not_projected(result) == 1
+    assert result["losses"].shape[0] == 3
+    assert np.isnan(result["losses"]).all(axis=1).tolist() == [False, True, False]
+    for row, image in ((0, "a"), (2, "c")):
+        np.testing.assert_allclose(result["w"][row], three([image])["w"][0], atol=1e-4)
+
+
+def test_a_batch_that_is_too_large_goes_one_by_one(three, monkeypatch):
+    descend = Descent._down
+
+    def cramped(self, target):
+        if len(target) > 1:
+            raise RuntimeError("CUDA out of memory")
+        return descend(self, target)
+
+    monkeypatch.setattr(Descent, "_down", cramped)
+    assert three(["a", "c"])["state"].tolist() == [PROJECTED, PROJECTED]
 
 
 def test_an_encoder_is_only_for_the_embedded_generator():

@@ -12,7 +12,8 @@ from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as RichProgress
 
 from likewise.cli.progress import Log, Terminal, _RichTask
-from likewise.weights.voice import Counter, Silent, Voice
+from likewise.engine import Progress
+from likewise.weights.voice import Silent, Voice
 
 _EVERY = 5.0  # seconds between two lines of a log
 
@@ -21,7 +22,7 @@ class TerminalDownloads(Terminal):
     """A bar in megabytes that vanishes when the archive is there."""
 
     @contextmanager
-    def task(self, name: str, total: int) -> Iterator[Counter]:
+    def task(self, name: str, total: int) -> Iterator[Progress]:
         """Draw the bar; without a known size it only moves."""
         columns = (
             TextColumn("  {task.description}"), BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(),
@@ -35,7 +36,7 @@ class LogDownloads(Log):
     """Plain lines, one at most every few seconds."""
 
     @contextmanager
-    def task(self, name: str, total: int) -> Iterator[Counter]:
+    def task(self, name: str, total: int) -> Iterator[Progress]:
         """Print lines while bytes come in."""
         yield _Lines(self, name, total, said=time.monotonic())
 
@@ -48,7 +49,7 @@ class _Lines:
     said: float
     done: int = 0
 
-    def advance(self, items: int) -> None:
+    def advance(self, items: int, failed: int = 0) -> None:
         self.done += items
         if time.monotonic() - self.said >= _EVERY:
             self.said = time.monotonic()

@@ -26,7 +26,8 @@ def aligning(job: Any) -> None:
     pictures = job.folder.work(f"{job.key}-aligned")
     pictures.mkdir(parents=True, exist_ok=True)
     work = Alignment(spec, job.album(faces), pictures)
-    states = np.concatenate([result["state"] for result in job.chunks("align", work, faces.images)])
+    done = job.chunks("align", work, faces.images, failures=lambda result: int(np.isin(result["state"], LOST).sum()))
+    states = np.concatenate([result["state"] for result in done])
     kept = [image for image, state in zip(faces.images, states, strict=True) if state not in LOST]
     if not kept:
         raise TableError("a face is found in some image", got="none in any", fix="Look at the images, or at [align].")

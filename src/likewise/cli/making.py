@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from likewise.cli.descents import with_losses
 from likewise.cli.encoding import encoded
 from likewise.cli.framing import framed, given_family, same_family
 from likewise.cli.plan import Plan
@@ -20,7 +21,7 @@ from likewise.engine import Result, Work
 from likewise.errors import ImageError, VectorError, some
 from likewise.images import Album, find
 from likewise.make.keys import known_keys
-from likewise.make.project import FAILURES, PROJECTED, Projection, solver
+from likewise.make.project import FAILURES, PROJECTED, Projection, not_projected, solver
 from likewise.make.read import read_images
 from likewise.plugins import create
 from likewise.services.purse import Purse
@@ -71,13 +72,21 @@ class Job:
         root = (self.folder.root / self.plan.faces.images).resolve()
         return Album(root, dict(zip(frame["image"], frame["file"], strict=True)))
 
-    def chunks(self, name: str, work: Work, items: list[str], *, chunk: int = 0) -> Iterator[Result]:
+    def chunks(
+        self,
+        name: str,
+        work: Work,
+        items: list[str],
+        *,
+        chunk: int = 0,
+        failures: Callable[[Result], int] | None = None,
+    ) -> Iterator[Result]:
         """Do the work chunk by chunk, shown and resumable; ``chunk`` is how many at a time, 0 as the plan says."""
         engine = replace(self.plan.engine, chunk=chunk or self.plan.engine.chunk)
         with self.voice.task(name, len(items)) as progress:
             folder = self.folder.work(f"{self.key}-{name}-{engine.chunk}")
             tune(engine)
-            yield from engine.map(work, items, folder=folder, progress=progress)
+            yield from engine.map(work, items, folder=folder, progress=progress, failures=failures)
 
     def again(self, name: str, work: Work, items: list[str], *, chunk: int = 0) -> Iterator[Result]:
         """Go through the finished chunks of ``chunks`` once more."""
@@ -178,10 +187,10 @@ def _project_images(job: Job) -> None:
     job.used(create("perceptual", spec.perceptual))
     work, made = Projection(spec, album), solver(spec)[2]
     descends = hasattr(generator, "draw") and spec.method != "encoder"
-    one = 1 if descends else 0  # a descent takes long: a killed run loses one image a worker
+    few = made.batch if descends else 0  # a descent takes long: a killed run loses what a worker has at hand
     done = [
         (result["state"], result["distance"], result["baseline"])
-        for result in job.chunks("project", work, faces.images, chunk=one)
+        for result in job.chunks("project", work, faces.images, chunk=few, failures=not_projected)
     ]
     state, left, baseline = (np.concatenate(part) for part in zip(*done, strict=True))
     shown = state == PROJECTED
@@ -193,10 +202,8 @@ def _project_images(job: Job) -> None:
     for family in made.families:
         job.notes += same_family("the projection", family, job.plan)
     with job.folder.swapped(LATENTS) as fresh:  # the finished chunks are read once more, one at a time
-        blocks = (
-            result["w"][result["state"] == PROJECTED] for result in job.again("project", work, faces.images, chunk=one)
-        )
-        write_stream(fresh, kept, blocks, source=source)
+        results = job.again("project", work, faces.images, chunk=few)
+        write_stream(fresh, kept, with_losses(results, fresh, len(kept), made.steps), source=source)
     missed = float(np.median(left[shown] / np.maximum(baseline[shown], 1e-12)))
     job.summary = {"images": len(kept), "source": source, "median share of the picture not drawn": round(missed, 4)}
     if missed > 0.5:

@@ -72,7 +72,7 @@ class Terminal:
         """Draw a bar that vanishes when the work is done."""
         columns = (
             TextColumn("  {task.description:<15}"), BarColumn(bar_width=30), MofNCompleteColumn(),
-            _Rate(), TextColumn("elapsed"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+            _Rate(), TextColumn("elapsed"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), _Failed(),
         )  # fmt: skip
         with RichProgress(*columns, console=self._console, transient=True) as bar:
             yield _RichTask(bar, bar.add_task(name, total=total))
@@ -90,13 +90,24 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:.3g}/s" if task.speed else "")
 
 
+class _Failed(ProgressColumn):
+    """How many came to nothing so far."""
+
+    def render(self, task: Task) -> Text:
+        """Write their number, once there is one."""
+        failed = task.fields.get("failed", 0)
+        return Text(f"{failed} failed" if failed else "")
+
+
 @dataclass
 class _RichTask:
     bar: RichProgress
     task: object
+    failed: int = 0
 
-    def advance(self, items: int) -> None:
-        self.bar.advance(self.task, items)  # type: ignore[arg-type]
+    def advance(self, items: int, failed: int = 0) -> None:
+        self.failed += failed
+        self.bar.update(self.task, advance=items, failed=self.failed)  # type: ignore[arg-type]
 
 
 class Log:
@@ -127,16 +138,19 @@ class _LogTask:
     done: int = 0
     before: int = 0
     """What an earlier run had done: it is told at once, and says nothing about how fast this one is."""
+    failed: int = 0
 
-    def advance(self, items: int) -> None:
+    def advance(self, items: int, failed: int = 0) -> None:
         self.done += items
+        self.failed += failed
         now = time.monotonic()
         if now - self.started < _AT_ONCE:
             self.before += items
         if now - self.said >= _EVERY and self.before < self.done < self.total:
             rate = (self.done - self.before) / (now - self.started)
             left = (self.total - self.done) / rate
-            self.log.say(f"  {self.name}: {self.done}/{self.total}, {rate:.3g}/s, about {left:.0f} s left")
+            lost = f", {self.failed} failed" if self.failed else ""
+            self.log.say(f"  {self.name}: {self.done}/{self.total}, {rate:.3g}/s, about {left:.0f} s left{lost}")
             self.said = now
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from likewise.cli.descents import losses_of
 from likewise.cli.directions import FITTED
 from likewise.cli.framing import framed
 from likewise.cli.making import LATENTS, Job
@@ -21,6 +22,7 @@ from likewise.make.fidelity import check_latents, shrunk
 from likewise.make.sheet import sheet
 from likewise.make.traverse import moved
 from likewise.plugins import Array, Generator, Pictures, create, to_pictures
+from likewise.report.descent import descent_figure, pixels_of
 from likewise.store import PLAN, Folder
 from likewise.tables import Faces, Vectors
 
@@ -53,9 +55,24 @@ def show_image(
     words = ["original", "reconstruction", *([f"{amount:+g} sd" for amount in amounts] if chosen else [])]
     path = out or root / "shown" / file_of(image)
     path.parent.mkdir(parents=True, exist_ok=True)
-    save(path, sheet(rows, words, [name.replace("_", " ") for name in chosen]))
+    losses = losses_of(job.path(LATENTS), int(vectors.rows([image])[0]))
+    save(path, _above(sheet(rows, words, [name.replace("_", " ") for name in chosen]), losses))
+    way = f", {len(losses)} steps of its descent" if len(losses) else ""
     edits = f", edits along {', '.join(chosen)} ({known.labels})" if known and chosen else ", no edits: no directions"
-    return [f"wrote {path}: original, reconstruction{edits}"]
+    return [f"wrote {path}: original, reconstruction{way}{edits}"]
+
+
+def _above(pictures: Pictures, losses: Array) -> Pictures:
+    """Put the way of the descent under the pictures, where there was one."""
+    if not len(losses):
+        return pictures
+    figure = pixels_of(descent_figure(losses, pictures.shape[1]))
+    wide = max(pictures.shape[1], figure.shape[1])
+    return np.concatenate([_widened(part, wide) for part in (pictures, figure)])
+
+
+def _widened(picture: Pictures, wide: int) -> Pictures:
+    return np.pad(picture, ((0, 0), (0, wide - picture.shape[1]), (0, 0)), constant_values=255)
 
 
 def directions_for(job: Job, given: str, generator: Generator, faces: Faces) -> Directions | None:

@@ -37,6 +37,7 @@ from likewise.models.encoder import FAMILY, has_encoder
 from likewise.plugins import Array, Generator, Perceptual, Recogniser, Signals, create
 
 IDENTITY, SAME_PERSON = "mobilefacenet", 0.3  # who says that it is the same person, and the weight of 1 - cosine
+ON_A_CARD = 4  # images at once on a graphics card: each takes some gigabytes at 1024 px
 COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
 
 
@@ -157,7 +158,7 @@ def _go(
         now = base + _in_w(moved, leg, cloud)
         if leg.shake:
             size = cloud.spread * leg.shake * max(0.0, 1 - share / 0.75) ** 2
-            now = now + size * torch.randn(now.shape, generator=noise).to(now)
+            now = now + size * torch.randn(now.shape[1:], generator=noise).to(now)  # the same for every image
         each = loss(now)
         adam.zero_grad(set_to_none=True)
         (each + leg.noise * maps.penalty()).sum().backward()  # type: ignore[no-untyped-call]
@@ -181,7 +182,7 @@ def _pace(share: float, leg: Leg) -> float:
 
 @dataclass(frozen=True)
 class Descent:
-    """One image after the other goes its way: a batch gains nothing on a CPU, and costs memory."""
+    """Images go their way a few at a time: on a CPU one by one, where a batch gains nothing and costs memory."""
 
     objective: Objective
     legs: tuple[Leg, ...]
@@ -190,14 +191,19 @@ class Descent:
     encoded: Start | None = None
     """The encoder's guess; None starts from the mean latent."""
 
-    def solve(self, targets: Signals) -> tuple[Array, Floats]:
-        """Return latents ``[n, L, D]`` and the perceptual distance that is left of each."""
-        found = [self._one(target) for target in self._each(targets)]
-        return np.concatenate([w for w, _ in found]), np.concatenate([left for _, left in found])
+    @property
+    def batch(self) -> int:
+        """How many images go down together; they do not see each other, so only rounding depends on it."""
+        return 1 if self.objective.generator.device.type == "cpu" else ON_A_CARD
+
+    def solve(self, targets: Signals) -> tuple[Array, Floats, Array]:
+        """Return latents ``[n, L, D]``, the perceptual distance that is left of each, and the losses ``[n, steps]``."""
+        w, left, losses = zip(*(self._down(part) for part in self._parts(targets, self.batch)), strict=True)
+        return np.concatenate(w), np.concatenate(left), np.concatenate(losses)
 
     def from_mean(self, targets: Signals) -> Floats:
         """Return the perceptual distance of each image to the mean face."""
-        return np.concatenate([_apart(self.objective, self._mean_drawn, target) for target in self._each(targets)])
+        return np.concatenate([_apart(self.objective, self._mean_drawn, part) for part in self._parts(targets, 1)])
 
     @cached_property
     def _mean_drawn(self) -> Tensor:
@@ -205,18 +211,19 @@ class Descent:
         with torch.inference_mode():
             return shrunk(self.objective.generator.draw(self._mean()), COMPARED)
 
-    def _one(self, target: Tensor) -> tuple[Array, Floats]:
-        start = self._mean() if self.encoded is None else self.encoded(target)
+    def _down(self, target: Tensor) -> tuple[Array, Floats, Array]:
+        start = self._mean().expand(len(target), -1, -1) if self.encoded is None else self.encoded(target)
         if self.legs[0].tied:
             start = start.mean(dim=1, keepdim=True).expand_as(start)
-        w, _ = descend(self.objective, start, target, self.legs, cloud=self.cloud, seed=self.seed)
-        return w.cpu().numpy(), _left(self.objective, w, target)
+        w, losses = descend(self.objective, start, target, self.legs, cloud=self.cloud, seed=self.seed)
+        return w.cpu().numpy(), _left(self.objective, w, target), losses.T.float().numpy()
 
     def _mean(self) -> Tensor:
         return self.cloud.mean.expand(1, self.objective.generator.rows, -1)
 
-    def _each(self, targets: Signals) -> Iterator[Tensor]:
-        return (torch.from_numpy(target[None]).to(self.objective.generator.device) for target in targets)
+    def _parts(self, targets: Signals, size: int) -> Iterator[Tensor]:
+        for start in range(0, len(targets), size):
+            yield torch.from_numpy(targets[start : start + size]).to(self.objective.generator.device)
 
 
 def solver_of(
@@ -239,7 +246,10 @@ def solver_of(
     if objective.recogniser is not None:
         parts[f"identity by {who}"] = objective.recogniser.family
     size = min(generator.resolution, COMPARED)
-    return Solver(size, way.solve, way.from_mean, words=", ".join(parts), families=tuple(dict.fromkeys(parts.values())))
+    return Solver(
+        size, way.solve, way.from_mean, words=", ".join(parts), families=tuple(dict.fromkeys(parts.values())),
+        steps=sum(leg.steps for leg in legs), batch=way.batch,
+    )  # fmt: skip
 
 
 def _recogniser(name: str, device: torch.device) -> DifferentiableRecogniser:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from likewise.make.solver import Floats, Solver
+from likewise.make.solver import Floats, Solver, no_steps
 from likewise.models.encoder import FAMILY, Eye, encode, encoder_of
 from likewise.models.mobilestylegan import MobileStyleGAN
 from likewise.plugins import Array, Generator, Perceptual, Signals
@@ -38,12 +38,12 @@ def encoder_solver(generator: Generator, perceptual: Perceptual) -> Solver:
     start = Start(generator)
     assert isinstance(generator, MobileStyleGAN)
 
-    def solve(targets: Signals) -> tuple[Array, Floats]:
+    def solve(targets: Signals) -> tuple[Array, Floats, Array]:
         parts = [
             torch.from_numpy(targets[at : at + BATCH]).to(generator.device) for at in range(0, len(targets), BATCH)
         ]
         w = torch.cat([start(part) for part in parts]).cpu().numpy()
-        return w, apart(generator.synthesise(w, JUDGED), targets)
+        return w, apart(generator.synthesise(w, JUDGED), targets), no_steps(len(w))
 
     def apart(drawn: Signals, targets: Signals) -> Floats:
         small = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(targets), JUDGED).numpy()

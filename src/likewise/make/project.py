@@ -20,7 +20,7 @@ from likewise.engine import Result
 from likewise.errors import ImageError, SpecError, nearest, some
 from likewise.images import Album
 from likewise.make.gauss_newton import GaussNewton
-from likewise.make.solver import Floats, Solver
+from likewise.make.solver import Floats, Solver, no_steps
 from likewise.plugins import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
 
 PROJECTED, UNREADABLE, TOO_SMALL, ASTRAY, ADRIFT = 0, 1, 2, 3, 4
@@ -87,27 +87,48 @@ class Projection:
     album: Album
 
     def __call__(self, images: list[str]) -> Result:
-        """Return of each image what became of it, its latent, the distance that is left, and the mean face's."""
+        """Return of each image what became of it, its latent, the distance left, the mean face's, and the losses."""
         generator, _, solve = _kept_solver(json.dumps(asdict(self.spec), sort_keys=True, default=str), self.spec)
-        state = np.full(len(images), PROJECTED, np.int8)
-        w = np.zeros((len(images), generator.rows, generator.dim), np.float32)
-        left, baseline = np.full(len(images), np.nan), np.full(len(images), np.nan)
-        for row, image in enumerate(images):
-            state[row], picture = _shown(self.album, image, solve.size, least=generator.resolution // FINEST)
-            if picture is None:
-                continue
-            target = to_signals(picture)
-            found = _found(solve, target)
-            if found is None:
-                state[row] = ASTRAY
-                continue
-            baseline[row] = solve.from_mean(target)[0]
-            # A descent may leave the space of faces and draw noise; an encoder takes no steps, and may be far off.
-            if self.spec.method != "encoder" and found[1] > baseline[row]:
-                state[row] = ADRIFT
-                continue
-            w[row], left[row] = found
-        return {"state": state, "w": w, "distance": left, "baseline": baseline}
+        runs = [images[start : start + solve.batch] for start in range(0, len(images), solve.batch)]
+        nothing = np.zeros((generator.rows, generator.dim), np.float32), np.full(solve.steps, np.nan, np.float32)
+        least = generator.resolution // FINEST
+        each = [one for run in runs for one in self._outcomes(run, solve, least)]
+        return {
+            "state": np.array([one.state for one in each], np.int8),
+            "w": np.stack([nothing[0] if one.w is None else one.w for one in each]),
+            "distance": np.array([one.left for one in each]),
+            "baseline": np.array([one.baseline for one in each]),
+            "losses": np.stack([nothing[1] if one.losses is None else one.losses for one in each]),
+        }
+
+    def _outcomes(self, images: list[str], solve: Solver, least: int) -> list[Outcome]:
+        """Project a few images together, as far as they can be shown."""
+        shown = [_shown(self.album, image, solve.size, least=least) for image in images]
+        targets = [to_signals(picture) for _, picture in shown if picture is not None]
+        found = iter(_found(solve, np.concatenate(targets)) if targets else [])
+        return [Outcome(state) if picture is None else self._judged(next(found)) for state, picture in shown]
+
+    def _judged(self, found: Outcome) -> Outcome:
+        """A descent may leave the space of faces and draw noise; an encoder takes no steps, and may be far off."""
+        if found.state == PROJECTED and self.spec.method != "encoder" and found.left > found.baseline:
+            return Outcome(ADRIFT, baseline=found.baseline)
+        return found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one image."""
+
+    state: int
+    w: Array | None = None
+    left: float = np.nan
+    baseline: float = np.nan
+    losses: Array | None = None
+
+
+def not_projected(result: Result) -> int:
+    """Count the images of a chunk that came to nothing."""
+    return int((result["state"] != PROJECTED).sum())
 
 
 def _shown(album: Album, image: str, size: int, *, least: int) -> tuple[int, Pictures | None]:
@@ -120,20 +141,26 @@ def _shown(album: Album, image: str, size: int, *, least: int) -> tuple[int, Pic
         return UNREADABLE, None
 
 
-def _found(solve: Solver, target: Signals) -> tuple[Array, float] | None:
-    """Project one image; whatever goes wrong with it is that image's failure, and the others go on.
+def _found(solve: Solver, targets: Signals) -> list[Outcome]:
+    """Project images; whatever goes wrong with one is that image's failure, and the others go on.
 
-    Want of memory is not: it would fail the next image as well, so it is the engine's business.
+    Want of memory is not: it would fail the next image as well, so it is the engine's business. Several images that
+    cannot be projected together are projected one by one.
     """
     try:
-        w, left = solve(target)
-    except (ArithmeticError, np.linalg.LinAlgError):
-        return None
-    except RuntimeError as error:
-        if "memory" in str(error).lower():
+        w, left, losses = solve.traced(targets)
+    except (ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
+        if len(targets) > 1:
+            return [one for target in targets for one in _found(solve, target[None])]
+        if isinstance(error, RuntimeError) and "memory" in str(error).lower():
             raise
-        return None
-    return (w[0], float(left[0])) if np.isfinite(w).all() and np.isfinite(left).all() else None
+        return [Outcome(ASTRAY)]
+    ended = np.isfinite(w).all(axis=(1, 2)) & np.isfinite(left)
+    far = solve.from_mean(targets)
+    return [
+        Outcome(PROJECTED, w[row], float(left[row]), float(far[row]), losses[row]) if ended[row] else Outcome(ASTRAY)
+        for row in range(len(targets))
+    ]
 
 
 def _kept_solver(key: str, spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
@@ -170,9 +197,10 @@ def _with_torch(generator: Generator, perceptual: Perceptual, method: str, spec:
 def _gauss_newton(generator: Generator, perceptual: Perceptual, spec: ProjectSpec) -> Solver:
     own = GaussNewton(generator, perceptual, weight=PIXELS if spec.lambda_ is None else spec.lambda_)
 
-    def solve(targets: Signals) -> tuple[Array, Floats]:
+    def solve(targets: Signals) -> tuple[Array, Floats, Array]:
         found = [own.project(target) for target in targets]
-        return np.stack([w for w, _ in found]).astype(np.float32), np.array([left for _, left in found])
+        latents = np.stack([w for w, _ in found]).astype(np.float32)
+        return latents, np.array([left for _, left in found]), no_steps(len(found))
 
     def from_mean(targets: Signals) -> Floats:
         mean = generator.synthesise(np.tile(generator.mean_w(), (1, generator.rows, 1)))
