@@ -193,7 +193,7 @@ class Descent:
 
     @property
     def batch(self) -> int:
-        """How many images go down together; they do not see each other, so only rounding depends on it."""
+        """How many images go down together; they do not see each other: it changes rounding, as threads do."""
         return 1 if self.objective.generator.device.type == "cpu" else ON_A_CARD
 
     def solve(self, targets: Signals) -> tuple[Array, Floats, Array]:
