@@ -137,7 +137,7 @@ def lowest(n: int, seed: int) -> Iterator[Outcome]:
     genuine, pool = Arm.of(near, who, who, np.full(len(who), -1)), Arm.of(far, who, other, np.arange(len(who)))
     rate = 10 / len(pool)
     found = errors_at(
-        [genuine], pool.threshold(rate), people=people, meetings=len(who), smallest=people, pool=pool
+        [genuine], pool.threshold(rate), bound=np.arange(people), meetings=len(who), smallest=people, pool=pool
     )  # fmt: skip
     share, variance = float(found.rates[0]), float(found.covariance[0, 0])
     freedom = min(found.freedom(0), people - 1)

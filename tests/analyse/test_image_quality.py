@@ -10,7 +10,7 @@ import pytest
 from scipy import linalg, stats
 
 import likewise as lw
-from likewise.analyse.features import frechet, frechet_limit, inception_columns, kernel_distance, log_inception
+from likewise.analyse.features import frechet, frechet_distance, inception_columns, kernel_distance, log_inception
 from likewise.analyse.image_quality import feature_distances, inception_scores
 from likewise.analyse.skin_tone import _Answers, hue, ita, tone_agreement
 from likewise.errors import TableError, VectorError
@@ -38,15 +38,32 @@ def test_frechet_is_the_textbook_formula():
     assert frechet(x, y) == pytest.approx(known)
 
 
-def test_carried_on_it_loses_the_bias_of_small_samples():
-    """Between two samples of one distribution the truth is 0; the plain distance is far above it."""
-    plain, limit = [], []
-    for seed in range(40):
+def test_frechet_loses_the_bias_of_few_people_and_knows_how_far_it_varies():
+    """Two pictures of each of 40 people, both sets of one distribution: the truth is 0, the plain distance above it."""
+    plain, mended, errors = [], [], []
+    who = np.repeat(np.arange(40), 2)
+    for seed in range(60):
         rng = np.random.default_rng(seed)
-        x, y = rng.normal(size=(2, 80, 10))
+        x, y = (0.8 * rng.normal(size=(40, 8))[who] + 0.6 * rng.normal(size=(80, 8)) for _ in range(2))
         plain.append(frechet(x, y))
-        limit.append(frechet_limit(x, y, seed=seed))
-    assert np.mean(plain) > 0.5 and abs(np.mean(limit)) < 0.25 * np.mean(plain)
+        found, variance, blocks = frechet_distance(x, y, who, 40 + who)
+        mended.append(found)
+        errors.append(variance**0.5)
+    assert blocks == 20 and np.mean(plain) > 0.5 and abs(np.mean(mended)) < 0.1 * np.mean(plain)
+    assert np.mean(errors) > 0.9 * np.std(mended)
+
+
+def test_somebody_who_is_in_both_sets_is_left_out_of_both():
+    """Two routes to one number: leaving out people by hand."""
+    rng = np.random.default_rng(4)
+    x, y, who = rng.normal(size=(10, 3)), rng.normal(1, 1, size=(8, 3)), np.arange(10) // 2
+    other = np.array([3, 3, 4, 4, 5, 5, 6, 6])  # 3 and 4 are in both
+    found, variance, blocks = frechet_distance(x, y, who, other)
+    whole = frechet(x, y)
+    assert blocks == 4  # dealt in turn: 0 1 2 3 4 get 1 2 3 0 1, and 5 6 get 1 2
+    left = [frechet(x[~np.isin(who, out)], y[~np.isin(other, out)]) for out in ([3], [0, 4, 5], [1, 6], [2])]
+    assert found == pytest.approx(whole - 3 * (np.mean(left) - whole))
+    assert variance == pytest.approx(3 * np.var(left))
 
 
 def test_kernel_distance_by_brute_force():
@@ -92,6 +109,7 @@ def test_a_group_that_is_drawn_worse_is_found_and_one_that_is_not_is_not():
     worse = feature_distances(vectors, faces, TONE, permutations=99, **MADE)
     assert only(worse, quantity="features, kid", stat="gap")["low"] > 0
     assert only(worse, quantity="features, fid", stat="p_value")["estimate"] <= 0.02
+    assert only(worse, quantity="features, fid", stat="gap")["low"] > 0
     vectors, faces = tables(seed=3)
     alike = feature_distances(vectors, faces, TONE, permutations=99, **MADE)
     gap = only(alike, quantity="features, kid", stat="gap")
@@ -122,6 +140,10 @@ def test_what_cannot_be_compared_is_refused():
     vectors, faces = tables(per=2)
     with pytest.raises(TableError, match="three generated"):
         feature_distances(vectors, faces, TONE, **MADE)
+    with pytest.raises(VectorError, match="four images"):
+        frechet_distance(np.eye(3), np.eye(3))
+    with pytest.raises(VectorError, match="two identities"):
+        frechet_distance(np.eye(5), np.eye(5), np.zeros(5, dtype=np.int64), np.ones(5, dtype=np.int64))
     deep = lw.Vectors(vectors.images, vectors.values.reshape(8, 2, 3), source="w")
     with pytest.raises(VectorError, match=r"\[n, D\]"):
         inception_scores(deep, faces, TONE, **MADE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from likewise.analyse.board import boards
 from likewise.analyse.operating import Arm, _slopes, errors_at
 from likewise.analyse.resample import covariance
+from likewise.tables import Pairs
 from likewise.world.planted import CONTRAST, Recognition
 
 
@@ -54,11 +56,11 @@ def test_at_a_given_threshold_the_variance_is_the_jackknife_by_identity():
 
 def test_independent_trials_have_the_binomial_variance_and_no_doubt_about_it():
     n, met = 600, impostors(np.random.default_rng(1).random(600))
-    found = errors_at([met], 0.1, people=2 * n, meetings=n, smallest=n)
+    found = errors_at([met], 0.1, bound=np.arange(2 * n), meetings=n, smallest=n)
     p = float(found.rates[0])
     assert found.covariance[0, 0] == pytest.approx(p * (1 - p) / n, rel=0.01)
     alone = Arm.of(met.distance, met.left, met.left, np.full(n, -1))
-    assert errors_at([alone], 0.9, people=n, meetings=n, smallest=n).freedom(0) > 1e6
+    assert errors_at([alone], 0.9, bound=np.arange(n), meetings=n, smallest=n).freedom(0) > 1e6
 
 
 def test_the_variance_is_that_of_many_worlds():
@@ -91,5 +93,48 @@ def test_few_false_matches_cost_degrees_of_freedom():
     arms, pool = board.genuine[:1], board.impostors
     few, many = (board.errors(pool.threshold(rate), arms, pool) for rate in (0.004, 0.1))
     assert few.slope_doubt > 5 * many.slope_doubt
-    known = errors_at(arms, few.threshold, people=board.people, meetings=board.meetings, smallest=50)
+    known = errors_at(arms, few.threshold, bound=board.bound, meetings=board.meetings, smallest=50)
     assert 2 * few.freedom(0) < known.freedom(0)
+
+
+def test_trials_that_count_for_half_are_worth_fewer_and_weigh_half():
+    distance, who = np.array([0.1, 0.9, 0.9, 0.2]), np.arange(4)
+    weighed = Arm.of(distance, who, who, np.full(4, -1), np.array([1.0, 0.5, 0.5, 1.0]))
+    assert weighed.error(0.5) == pytest.approx(1 / 3) and weighed.worth == pytest.approx(9 / 2.5)
+    assert weighed.error(0.05) == 1 and weighed.error(2) == 0  # exactly: the rule of three hangs on it
+    assert weighed.pushes(0.5).sum() == pytest.approx(0)
+
+
+def test_the_references_of_a_set_count_as_one():
+    """Two routes to one number: the matched rate, and the mean over sets written out."""
+    ratings, trials, faces, pairs = Recognition(60, 5, impostors=8).tables()
+    frame = pairs.frame
+    spare = [image for image in faces.frame.loc[faces.frame["perceived_gender"] == "male", "image"]
+             if image.endswith("-2")][:3]  # fmt: skip
+    first = frame["a"].iloc[0]
+    more = pd.DataFrame({"pair": [f"x{k}" for k in range(3)], "a": first, "b": spare})
+    board = boards(ratings, trials, faces, CONTRAST, Pairs(pd.concat([frame, more])), drop=False)[0]
+    found = board.errors(0.45, board.matched, None).rates
+    value = ratings.frame.set_index("unit")["value"]
+    missed = {key.split("|")[0]: float(far >= 0.45) for key, far in value.items()
+              if key.split("|")[0][:6] == key.split("|")[1][:6]}  # fmt: skip
+    sets = frame.assign(more=frame["b"].map(missed))["more"].tolist()
+    sets[0] = float(np.mean([missed[frame["b"].iloc[0]], *(missed[image] for image in spare)]))
+    assert found == pytest.approx([np.mean([missed[image] for image in frame["a"]]), np.mean(sets)])
+
+
+def test_look_alikes_that_are_missed_together_make_a_surer_gap():
+    """Partners share half of what makes them hard, so their gap varies less than that of strangers would."""
+    n, gaps, bound, alone = 400, [], [], []
+    who = np.arange(2 * n)
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        hard = np.repeat(rng.normal(size=n), 2) + rng.normal(size=2 * n)
+        arms = [Arm.of(hard[k::2], who[k::2], who[k::2], np.full(n, -1)) for k in (0, 1)]
+        paired, apart = (errors_at(arms, 1.0, bound=code, meetings=1, smallest=n) for code in (who // 2, who))
+        gaps.append(float(np.diff(paired.rates)[0]))
+        bound.append(np.array([1, -1]) @ paired.covariance @ np.array([1, -1]))
+        alone.append(np.array([1, -1]) @ apart.covariance @ np.array([1, -1]))
+        assert np.diag(paired.covariance) == pytest.approx(np.diag(apart.covariance))
+    assert np.mean(bound) ** 0.5 == pytest.approx(np.std(gaps), rel=0.15)
+    assert np.mean(alone) > 1.3 * np.mean(bound)

@@ -95,7 +95,8 @@ def test_a_group_that_never_passes_is_flagged():
     row = only(found, stat="pass_rate", group="darker")
     assert row["estimate"] == 0 and row["high"] > 0 and "rule of three" in row["method"]
     assert np.isfinite(only(found, stat="d_prime", group="darker")["estimate"])
-    assert found.where(stat="log_odds_gap").frame.empty
+    odds = only(found, stat="log_odds_gap")
+    assert odds["estimate"] < -1 and np.isnan(odds["low"]) and "separated" in odds["method"]
 
 
 def test_steps_stay_steps():

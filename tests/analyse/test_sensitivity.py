@@ -17,7 +17,7 @@ from scipy import stats
 
 import likewise as lw
 from likewise.analyse.bounds import e_value, e_value_limit, gamma_lost, mcnemar_p, signed_rank_p
-from likewise.analyse.logit import fit_logit
+from likewise.analyse.logit import coefficient, firth, fit_logit
 from likewise.analyse.sensitivity import sensitivity
 from likewise.errors import InputError
 from likewise.world.planted import CONTRAST, Recognition
@@ -166,7 +166,19 @@ def test_the_logit_agrees_with_gee():
 
 def test_a_separated_logit_does_not_exist():
     x = np.column_stack([np.ones(20), np.arange(20.0)])
-    assert fit_logit(x, (np.arange(20) > 9).astype(float), [np.arange(20)]) is None
+    apart = (np.arange(20) > 9).astype(float)
+    assert fit_logit(x, apart, [np.arange(20)]) is None
+    found, word = coefficient(x, apart, [np.arange(20)], 1, level=0.95)
+    assert 0 < found.estimate < 5 and np.isnan(found.low) and "separated" in word
+
+
+@pytest.mark.parametrize("cells", [(12, 3, 5, 9), (8, 0, 3, 6), (7, 0, 0, 4), (0, 5, 0, 6)])
+def test_firth_adds_half_to_every_cell_of_a_two_by_two_table(cells):
+    """Known answer: with one yes/no covariate Jeffreys' prior is half an answer more in each cell."""
+    y = np.repeat([1.0, 0.0, 1.0, 0.0], cells)
+    x = np.column_stack([np.ones(len(y)), np.repeat([1.0, 1.0, 0.0, 0.0], cells)])
+    a, b, c, d = np.array(cells) + 0.5
+    assert firth(x, y) == pytest.approx([np.log(c / d), np.log(a * d / b / c)], abs=1e-8)
 
 
 def tables(**options):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from likewise.analyse.bound import answer_weights, linked, of_both
 from likewise.analyse.operating import Arm, Codes, Errors, Floats, errors_at
 from likewise.errors import TableError, some
 from likewise.tables import Contrast, Faces, Pairs, Ratings
@@ -35,21 +36,14 @@ def boards(
     for end in ("a", "b"):
         frame[f"group_{end}"] = frame[end].map(group)
         frame[f"identity_{end}"] = frame[end].map(whose)
-    frame["matched"] = False if pairs is None else frame["a"].isin(_both_asked(pairs, frame))
     _check_same(frame)
     frame = frame.dropna(subset=["group_a", "group_b"])
     found = []
     for (rater, question), part in ratings.frame.groupby(["rater", "question"], sort=True):
         sheet = frame.merge(part[["unit", "value"]], left_on="pair", right_on="unit")
-        found.append(Board.of(str(rater), str(question), sheet, by if isinstance(by, Contrast) else None, drop=drop))
+        contrast = by if isinstance(by, Contrast) else None
+        found.append(Board.of(str(rater), str(question), sheet, contrast, pairs, drop=drop))
     return found
-
-
-def _both_asked(pairs: Pairs, trials: pd.DataFrame) -> list[str]:
-    """Return the images of pairs of which both sides have a genuine trial: without a partner nobody is matched."""
-    asked = set(trials.loc[trials["same"].astype(bool), "a"])
-    frame = pairs.frame[pairs.frame["a"].isin(asked) & pairs.frame["b"].isin(asked)]
-    return [*frame["a"], *frame["b"]]
 
 
 def _check_same(frame: pd.DataFrame) -> None:
@@ -71,9 +65,13 @@ class _Layout:
     failed: Bools
     kept: Bools
     dyad: Codes
+    matched: Floats
+    """The weight of a genuine trial in the matched sample, as in ``gaps``."""
+    bound: Codes
+    """Identities that a pair binds together share a code, ``[I]``."""
 
     @classmethod
-    def of(cls, sheet: pd.DataFrame, groups: list[str], *, drop: bool) -> _Layout:
+    def of(cls, sheet: pd.DataFrame, groups: list[str], pairs: Pairs | None, *, drop: bool) -> _Layout:
         """Code identities, groups and meetings; ``drop`` leaves out trials without a distance."""
         code, names = pd.factorize(np.r_[sheet["identity_a"], sheet["identity_b"]], sort=True)
         left, right = np.split(code.astype(np.int64), 2)
@@ -84,18 +82,38 @@ class _Layout:
         dyad[~same] = pd.factorize((np.minimum(left, right) * len(names) + np.maximum(left, right))[~same])[0]
         distance = np.where(failed, np.inf, value)
         kept = ~failed if drop else np.ones(len(value), dtype=bool)
-        return cls(left, right, np.stack(sides), same, distance, failed, kept, dyad)
+        matched, bound = _matched(sheet, same & kept, pairs, pd.Index(names))
+        return cls(left, right, np.stack(sides), same, distance, failed, kept, dyad, matched, bound)
 
     def arm(self, rows: Bools) -> Arm:
         """Take some of the trials."""
         rows = rows & self.kept
         return Arm.of(self.distance[rows], self.left[rows], self.right[rows], self.dyad[rows])
 
+    def matched_arm(self, rows: Bools) -> Arm:
+        """Take those of the trials that are of matched images, each with its weight."""
+        rows = rows & (self.matched > 0)
+        own = (self.distance[rows], self.left[rows], self.right[rows], self.dyad[rows])
+        return Arm.of(*own, self.matched[rows])
+
     def strata(self, groups: int) -> list[Codes]:
         """Return the identities of each group."""
         home = np.zeros(int(max(self.left.max(), self.right.max())) + 1, dtype=np.int64)
         home[self.left], home[self.right] = self.sides
         return [np.flatnonzero(home == g) for g in range(groups)]
+
+
+def _matched(sheet: pd.DataFrame, asked: Bools, pairs: Pairs | None, names: pd.Index) -> tuple[Floats, Codes]:
+    """Return the weight of each trial in the matched sample and the code that binds each identity to its look-alike."""
+    weights = np.zeros(len(sheet))
+    if pairs is None:
+        return weights, np.arange(len(names))
+    tried = sheet[asked]
+    there = of_both(pairs, tried["a"])
+    weights[asked] = answer_weights(there, tried["a"])
+    whose = tried.drop_duplicates("a").set_index("a")["identity_a"]
+    ends = np.stack([whose.loc[there[end]].to_numpy() for end in ("a", "b")], axis=1)
+    return weights, linked(ends, names)
 
 
 @dataclass(frozen=True)
@@ -111,25 +129,36 @@ class Board:
     genuine: list[Arm]
     matched: list[Arm]
     """Genuine trials of matched images, by group; empty without pairs."""
+    bound: Codes
+    """Identities that a pair binds together share a code, ``[I]``."""
     impostors: Arm
     cells: dict[tuple[int, int], Arm]
     """Impostor trials by the two groups that meet."""
     meetings: int
-    failed: list[Bools]
+    failed: list[tuple[Bools, Codes]]
+    """By group: whether each genuine trial has no distance, and whose it is."""
 
     @classmethod
-    def of(cls, rater: str, question: str, sheet: pd.DataFrame, contrast: Contrast | None, *, drop: bool) -> Board:
+    def of(
+        cls,
+        rater: str,
+        question: str,
+        sheet: pd.DataFrame,
+        contrast: Contrast | None,
+        pairs: Pairs | None,
+        *,
+        drop: bool,
+    ) -> Board:
         """Lay out the trials of one recogniser."""
         groups = (
             [str(contrast.focal), str(contrast.reference)] if contrast else sorted(map(str, sheet["group_a"].unique()))
         )
-        laid = _Layout.of(sheet, groups, drop=drop)
+        laid = _Layout.of(sheet, groups, pairs, drop=drop)
         mine, where = [laid.same & (laid.sides[0] == g) for g in range(len(groups))], np.sort(laid.sides, axis=0)
         cells = {
             (g, h): ~laid.same & (where[0] == g) & (where[1] == h)
             for g, h in combinations_with_replacement(range(len(groups)), 2)
         }
-        matched = sheet["matched"].to_numpy(dtype=bool)
         board = cls(
             rater=rater,
             question=question,
@@ -137,11 +166,12 @@ class Board:
             groups=groups,
             strata=laid.strata(len(groups)),
             genuine=[laid.arm(rows) for rows in mine],
-            matched=[laid.arm(rows & matched) for rows in mine] if matched.any() else [],
+            matched=[laid.matched_arm(rows) for rows in mine] if laid.matched.any() else [],
+            bound=laid.bound,
             impostors=laid.arm(~laid.same),
             cells={key: laid.arm(rows) for key, rows in cells.items() if (rows & laid.kept).any()},
             meetings=int(laid.dyad.max()) + 1,
-            failed=[laid.failed[rows] for rows in mine],
+            failed=[(laid.failed[rows], laid.left[rows]) for rows in mine],
         )
         board.check()
         return board
@@ -161,7 +191,7 @@ class Board:
     def errors(self, threshold: float, arms: Sequence[Arm], pool: Arm | None) -> Errors:
         """Measure some arms at a threshold, which was found on the pool unless there is none."""
         smallest = min(len(stratum) for stratum in self.strata)
-        return errors_at(arms, threshold, people=self.people, meetings=self.meetings, smallest=smallest, pool=pool)
+        return errors_at(arms, threshold, bound=self.bound, meetings=self.meetings, smallest=smallest, pool=pool)
 
     def fmr_variance(self, threshold: float) -> float:
         """Return the variance of the pooled false match rate at a threshold that is given."""

@@ -9,10 +9,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from likewise.analyse.asked import Asked
+from likewise.analyse.bound import answer_weights, linked, of_both
 from likewise.analyse.explained import share_gone
 from likewise.analyse.resample import Interval, Statistic, covariance, jackknife, solve, welch
 from likewise.analyse.rows import remarked, row
@@ -117,10 +116,8 @@ class Sheet:
         x = numbers.loc[answers["unit"]].to_numpy()
         weights, bound = np.zeros(len(answers)), np.empty((0, 2), dtype=str)
         if pairs is not None:
-            frame = pairs.frame
-            there = frame[frame["a"].isin(answers["image"]) & frame["b"].isin(answers["image"])]
-            counted = answers["image"].map(_image_weights(there)).fillna(0.0).to_numpy(dtype=np.float64)
-            weights = counted / answers.groupby("image")["value"].transform("size").to_numpy()
+            there = of_both(pairs, answers["image"])
+            weights = answer_weights(there, answers["image"])
             whose = answers.drop_duplicates("image").set_index("image")["identity"]
             bound = np.stack([whose.loc[there["a"]].to_numpy(), whose.loc[there["b"]].to_numpy()], axis=1)
         return cls(
@@ -132,7 +129,7 @@ class Sheet:
             matched=weights,
             identity=identity.astype(np.int64),
             people=names,
-            linked=_linked(bound, names)[identity],
+            linked=linked(bound, names)[identity],
             rater=pd.factorize(answers["rater"])[0].astype(np.int64),
             pairs=len(np.unique(bound[:, 0])),
             panel=panel,
@@ -237,19 +234,6 @@ class Sheet:
                 )
 
 
-def _image_weights(pairs: pd.DataFrame) -> pd.Series:
-    """Return how much an image counts: a focal one once, the k references of a 1:k set one k-th each.
-
-    So both sides have the same distribution over sets: the gap is the mean over sets of focal less mean reference,
-    which is about the focal images that were matched. Who was not answered about leaves its set; the others count for
-    more.
-    """
-    share = 1 / pairs.groupby("a")["b"].transform("size")
-    both = [pd.Series(1.0, index=pairs["a"].unique()), share.groupby(pairs["b"].to_numpy()).sum()]
-    weights: pd.Series = pd.concat(both)
-    return weights
-
-
 def _mean(column: int) -> Statistic:
     return lambda total: total[..., 2 + column] / total[..., column]
 
@@ -258,10 +242,3 @@ def difference(total: Floats) -> Floats:
     """Return the gap from weights and weighted answers by side."""
     gap: Floats = total[..., 2] / total[..., 0] - total[..., 3] / total[..., 1]
     return gap
-
-
-def _linked(bound: npt.NDArray[np.str_], names: pd.Index) -> Codes:
-    """Return for each identity the code of the group that pairs bind it into."""
-    ends = [names.get_indexer(pd.Index(bound[:, column])) for column in (0, 1)]
-    graph = coo_array((np.ones(len(bound)), (ends[0], ends[1])), shape=(len(names), len(names)))
-    return connected_components(graph, directed=False)[1].astype(np.int64)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from likewise.analyse.features import frechet_limit, inception_columns, kernel_distance, log_inception
+from likewise.analyse.features import frechet_distance, inception_columns, kernel_distance, log_inception
 from likewise.analyse.resample import Interval, jackknife, totals
 from likewise.analyse.rows import bare, row
 from likewise.errors import TableError, VectorError
@@ -33,30 +33,24 @@ def feature_distances(
     permutations: int = 199,
     seed: int = 0,
 ) -> Estimates:
-    """Estimate FID and KID of each group's generated images from its real ones, and the gap in KID.
+    """Estimate FID and KID of each group's generated images from its real ones, and the gaps between the groups.
 
     The p-value of each gap moves the group labels of identities at random, within generated and within real images.
     """
     table = _table(features, faces, by, made_by, generated)
-    kid = [table.kid(side) for side in (1, -1)]
-    fid = [frechet_limit(table.part(side, True), table.part(side, False), seed=seed) for side in (1, -1)]
-    rows = []
-    for (value, variance), far, side, name in zip(kid, fid, (1, -1), (by.focal, by.reference), strict=True):
-        n = table.count(side)
-        people = table.people(side)
-        write = partial(row, features.source, sample="generated against real", group=str(name), n=sum(n))
-        found = _skewed(value, variance, people, level)
-        rows.append(write("kid", found=found, level=level, method="U-statistic, jackknife by identity"))
-        rows.append(write("fid", found=bare(far, people), level=np.nan, method="carried on to 1 / n = 0"))
-    smallest = min(table.people(side) for side in (1, -1))
-    gap = _normal(kid[0][0] - kid[1][0], kid[0][1] + kid[1][1], smallest, level)
-    write = partial(row, sample="generated against real", group=by.label, n=len(table.values))
-    rows.append(write(f"{features.source}, kid", "gap", found=gap, level=level, method="jackknife by identity"))
-    for stat, p in _permuted(table, fid[0] - fid[1], permutations, seed).items():
-        method = f"{permutations} permutations"
-        rows.append(
-            write(f"{features.source}, {stat}", "p_value", found=bare(p, smallest), level=np.nan, method=method)
-        )
+    rows: list[dict[str, object]] = []
+    for stat, method in (("kid", "U-statistic, jackknife by identity"), ("fid", "jackknife by blocks of identities")):
+        sides = []
+        for side, name in ((1, by.focal), (-1, by.reference)):
+            value, variance, known = table.distance(stat, side)
+            sides.append(_skewed(value, variance, known, table.people(side), level))
+            write = partial(row, features.source, stat, "generated against real", str(name), method=method)
+            rows.append(write(sides[-1], level=level, n=sum(table.count(side))))
+        write = partial(row, f"{features.source}, {stat}", sample="generated against real", group=by.label)
+        joined = _apart(*sides)
+        rows.append(write("gap", found=joined, level=level, n=len(table.values), method=f"{method}, Newcombe"))
+        p, tried = bare(_permuted(table, stat, permutations, seed), joined.clusters), f"{permutations} permutations"
+        rows.append(write("p_value", found=p, level=np.nan, n=len(table.values), method=f"{tried}, studentised"))
     return Estimates.of(rows)
 
 
@@ -77,12 +71,10 @@ def inception_scores(
             rows.append(
                 row(logits.source, "inception_score", sample, str(name), score, level=level, n=n, method=method)
             )
-        gap = logs[0].estimate - logs[1].estimate
-        half = np.hypot(logs[0].high - logs[0].estimate, logs[1].high - logs[1].estimate)
-        found = Interval(gap, gap - float(half), gap + float(half), min(one.clusters for one in logs))
         quantity = f"{logits.source}, log inception score"
         n = int((table.fake == fake).sum())
-        rows.append(row(quantity, "gap", sample, by.label, found, level=level, n=n, method="jackknife by identity"))
+        gap = _apart(*logs)
+        rows.append(row(quantity, "gap", sample, by.label, gap, level=level, n=n, method="jackknife by identity"))
     return Estimates.of(rows)
 
 
@@ -94,15 +86,11 @@ class _Table:
     ) -> None:
         self.values, self.side, self.fake, self.identity = values, side, fake, identity
 
-    def part(self, side: int, fake: bool, labels: Floats | None = None) -> Floats:
-        """Return the features of one side's generated or real images."""
-        mine: Floats = self.values[((self.side if labels is None else labels) == side) & (self.fake == fake)]
-        return mine
-
-    def kid(self, side: int, labels: Floats | None = None) -> tuple[float, float]:
-        """Return the kernel distance of one side's generated images from its real ones, and its variance."""
+    def distance(self, stat: str, side: int, labels: Floats | None = None) -> tuple[float, float, int]:
+        """Return how far one side's generated images are from its real ones, the variance, and its clusters."""
         mine = [((self.side if labels is None else labels) == side) & (self.fake == fake) for fake in (True, False)]
-        return kernel_distance(*(self.values[rows] for rows in mine), *(self.identity[rows] for rows in mine))
+        about = (*(self.values[rows] for rows in mine), *(self.identity[rows] for rows in mine))
+        return frechet_distance(*about) if stat == "fid" else (*kernel_distance(*about), self.people(side))
 
     def people(self, side: int) -> int:
         """Return how many identities the smaller of a side's generated and real images shows."""
@@ -111,7 +99,8 @@ class _Table:
 
     def count(self, side: int) -> tuple[int, int]:
         """Return how many generated and real images a side has."""
-        return len(self.part(side, True)), len(self.part(side, False))
+        mine = self.side == side
+        return int((mine & self.fake).sum()), int((mine & ~self.fake).sum())
 
 
 def _table(vectors: Vectors, faces: Faces, by: Contrast, made_by: str, generated: str) -> _Table:
@@ -141,51 +130,45 @@ def _score(table: _Table, side: int, fake: bool, level: float) -> tuple[Interval
     return Interval(found.estimate - bias, found.low - bias, found.high - bias, found.clusters), int(mine.sum())
 
 
-def _normal(value: float, variance: float, clusters: int, level: float) -> Interval:
-    half = float(stats.t.ppf((1 + level) / 2, clusters - 1)) * variance**0.5
-    return Interval(value, value - half, value + half, clusters)
+def _skewed(value: float, variance: float, known: int, clusters: int, level: float) -> Interval:
+    """Return an interval for a distance, which leans to the right: its spread grows with its size.
 
-
-def _skewed(value: float, variance: float, clusters: int, level: float) -> Interval:
-    """Return an interval for a KID, which leans to the right: its spread grows with its size.
-
-    The ends are those of asinh(KID / se), near 0 a plain scale and far from it a logarithm; but the upper one is never
-    below the plain one, because near 0 the spread does not fall with the value. (The plain interval missed on the right
-    in 5 to 9 of 100 worlds, and hardly ever on the left.)
+    The ends are those of asinh(distance / se), near 0 a plain scale and far from it a logarithm; but the upper one is
+    never below the plain one, because near 0 the spread does not fall with the value. (The plain interval of KID missed
+    on the right in 5 to 9 of 100 worlds, and hardly ever on the left.) The variance is ``known`` from so many parts.
     """
-    plain = _normal(value, variance, clusters, level)
-    error = variance**0.5
+    error, t = variance**0.5, float(stats.t.ppf((1 + level) / 2, known - 1))
     if not error > 0:
-        return plain
-    half = (plain.high - value) / np.hypot(value, error)
-    middle = np.arcsinh(value / error)
+        return Interval(value, value, value, clusters)
+    half, middle = t * error / np.hypot(value, error), np.arcsinh(value / error)
     low, high = (float(error * np.sinh(middle + sign * half)) for sign in (-1, 1))
-    return Interval(value, low, max(high, plain.high), clusters)
+    return Interval(value, low, max(high, value + t * error), clusters)
 
 
-def _permuted(table: _Table, fid: float, permutations: int, seed: int) -> dict[str, float]:
-    """Return the two-sided p of each gap: how often labels at random give one as large.
+def _apart(one: Interval, other: Interval) -> Interval:
+    """Join the intervals of two groups into one of their difference, which leans as they do (Newcombe)."""
+    gap = one.estimate - other.estimate
+    below = float(np.hypot(one.estimate - one.low, other.high - other.estimate))
+    above = float(np.hypot(one.high - one.estimate, other.estimate - other.low))
+    return Interval(gap, gap - below, gap + above, min(one.clusters, other.clusters))
 
-    The gap in KID is measured in its standard errors. Permuting the bare gap tests whether the groups are drawn *and
-    look* alike; groups that differ in size and spread, both drawn perfectly, it called apart in one world of three. FID
-    has no standard error, so its p is of that stronger hypothesis.
+
+def _permuted(table: _Table, stat: str, permutations: int, seed: int) -> float:
+    """Return the two-sided p of the gap: how often labels at random give one that is as many standard errors large.
+
+    Permuting the bare gap tests whether the groups are drawn *and look* alike; groups that differ in size and spread,
+    both drawn perfectly, it called apart in one world of three.
     """
-    seen = {"kid": _in_errors(table, None), "fid": fid}
-    hits = dict.fromkeys(seen, 0)
-    for k in range(permutations):
-        labels = _shuffled(table, np.random.default_rng([seed, k]))
-        parts = [(table.part(side, True, labels), table.part(side, False, labels)) for side in (1, -1)]
-        gaps = {
-            "kid": _in_errors(table, labels),
-            "fid": frechet_limit(*parts[0], seed=seed) - frechet_limit(*parts[1], seed=seed),
-        }
-        for stat, value in gaps.items():
-            hits[stat] += abs(value) >= abs(seen[stat])
-    return {stat: (count + 1) / (permutations + 1) for stat, count in hits.items()}
+    seen = abs(_in_errors(table, stat, None))
+    hits = sum(
+        abs(_in_errors(table, stat, _shuffled(table, np.random.default_rng([seed, k])))) >= seen
+        for k in range(permutations)
+    )
+    return (hits + 1) / (permutations + 1)
 
 
-def _in_errors(table: _Table, labels: Floats | None) -> float:
-    (one, v), (other, u) = table.kid(1, labels), table.kid(-1, labels)
+def _in_errors(table: _Table, stat: str, labels: Floats | None) -> float:
+    (one, v, _), (other, u, _) = table.distance(stat, 1, labels), table.distance(stat, -1, labels)
     return float((one - other) / max(v + u, 1e-300) ** 0.5)
 
 

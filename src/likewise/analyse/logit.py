@@ -3,7 +3,9 @@
 The coefficients are those of ordinary logistic regression (they describe the population, not one face or one person);
 the covariance is the sandwich over cluster sums of scores, times G / (G - 1). Crossed clusterings (people x faces)
 combine as V_1 + V_2 - V_12. Coefficients are estimated by Newton's method; a fit that runs away, because one side has
-only yes or only no, does not exist and is returned as None.
+only yes or only no, does not exist and is returned as None. What can be said then is ``firth``'s estimate: the mode
+under Jeffreys' prior, which always exists (Heinze and Schemper 2002). It has no interval here, because scores that are
+all but zero make a sandwich that is all but zero, too.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ from scipy import stats
 from scipy.special import expit
 
 from likewise.analyse.resample import Interval, totals
+from likewise.analyse.rows import bare
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 _FAR = 12.0  # log odds beyond which a rate cannot be told from 0 or 1
+SEPARATED = "separated: Firth's estimate, no interval"
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,32 @@ def fit_logit(x: Floats, y: Floats, clusterings: Sequence[Codes]) -> Fit | None:
     scores = x * (y - expit(x @ beta))[:, None]
     counts = [int(codes.max()) + 1 for codes in clusterings]
     return Fit(beta, bread @ _meat(scores, clusterings) @ bread, min(counts))
+
+
+def firth(x: Floats, y: Floats) -> Floats:
+    """Return the coefficients ``[k]`` under Jeffreys' prior, which exist also when the answers are separated.
+
+    The score of an answer is moved by its leverage h: y - p + h (1/2 - p). Columns of ``x`` are independent.
+    """
+    beta = np.zeros(x.shape[1])
+    for _ in range(200):
+        chance = expit(x @ beta)
+        weight = chance * (1 - chance)
+        inverse = np.linalg.inv(x.T @ (x * weight[:, None]))
+        leverage = weight * np.einsum("ij,jk,ik->i", x, inverse, x)
+        step = inverse @ x.T @ (y - chance + leverage * (0.5 - chance))
+        beta = beta + step * min(1.0, 1.0 / max(float(np.abs(x @ step).max()), 1e-300))  # one log odds at a time
+        if np.abs(step).max() < 1e-10:
+            break
+    return beta
+
+
+def coefficient(x: Floats, y: Floats, clusterings: Sequence[Codes], k: int, *, level: float) -> tuple[Interval, str]:
+    """Return one coefficient with its interval, or without one and a word why: nothing is left out silently."""
+    fitted = fit_logit(x, y, clusterings)
+    if fitted is not None:
+        return fitted.interval(k, level=level), ""
+    return bare(float(firth(x, y)[k]), min(int(codes.max()) + 1 for codes in clusterings)), SEPARATED
 
 
 def _meat(scores: Floats, clusterings: Sequence[Codes]) -> Floats:

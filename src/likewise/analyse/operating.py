@@ -47,15 +47,29 @@ class Arm:
     """Identity of the second image; the same in a genuine trial."""
     dyad: Codes
     """Which pair of identities meets, a code common to all arms; -1 in a genuine trial."""
+    weight: Floats
+    """How much a trial counts."""
 
     @classmethod
-    def of(cls, distance: Floats, left: Codes, right: Codes, dyad: Codes) -> Arm:
-        """Sort the trials."""
+    def of(cls, distance: Floats, left: Codes, right: Codes, dyad: Codes, weight: Floats | None = None) -> Arm:
+        """Sort the trials, which count alike unless they have a ``weight``."""
         order = np.argsort(distance, kind="stable")
-        return cls(distance[order], left[order], right[order], dyad[order])
+        counted = np.ones(len(distance)) if weight is None else weight
+        return cls(distance[order], left[order], right[order], dyad[order], counted[order])
 
     def __len__(self) -> int:
         return len(self.distance)
+
+    @property
+    def worth(self) -> float:
+        """How many trials that count alike would be worth as much (Kish)."""
+        return float(self.weight.sum() ** 2 / np.square(self.weight).sum())
+
+    @cached_property
+    def _before(self) -> Floats:
+        """The weight of the trials before each place, ``[n + 1]``."""
+        before: Floats = np.r_[0.0, np.cumsum(self.weight)]
+        return before
 
     @property
     def people(self) -> int:
@@ -69,7 +83,7 @@ class Arm:
 
     def error(self, threshold: float) -> float:
         """Return the share of genuine trials that are missed, or of impostors that are let in."""
-        below = float(np.searchsorted(self.distance, threshold, side="left")) / len(self)
+        below = float(self._before[np.searchsorted(self.distance, threshold, side="left")] / self._before[-1])
         return 1 - below if self.genuine else below
 
     def threshold(self, rate: float) -> float:
@@ -94,7 +108,8 @@ class Arm:
     def pushes(self, threshold: float) -> Floats:
         """Return how far each trial moves the error rate, ``[n]``; they sum to zero."""
         error = (self.distance < threshold) != self.genuine
-        away: Floats = (error - error.mean()) / len(self)
+        share = self.weight / self.weight.sum()
+        away: Floats = (error - error @ share) * share
         return away
 
     def spread_out(self, pushes: Floats, people: int, meetings: int) -> tuple[Floats, Floats]:
@@ -118,6 +133,8 @@ class Errors:
     rates: Floats
     people: Floats
     """``[I, q]``"""
+    bound: Codes
+    """Who goes together with whom: identities that a pair binds share a code, ``[I]``."""
     meetings: Floats
     """``[M, q]``"""
     smallest: int
@@ -129,10 +146,16 @@ class Errors:
 
     @cached_property
     def covariance(self) -> Floats:
-        """How the rates vary together ``[q, q]``; a variance is at least what meetings alone would make."""
-        apart = self.people.T @ self.people
-        together: Floats = apart - self.meetings.T @ self.meetings
-        np.fill_diagonal(together, np.maximum(np.diag(together), np.diag(apart) / 2))
+        """How the rates vary together ``[q, q]``; a variance is at least what meetings alone would make.
+
+        Look-alikes are missed together more often than strangers, so that two rates go together by what pairs bind;
+        one rate varies with its identities, whoever their look-alikes are.
+        """
+        sums = np.stack([_sums(self.bound, push, len(self.bound)) for push in self.people.T], axis=1)
+        met = self.meetings.T @ self.meetings
+        together: Floats = sums.T @ sums - met
+        apart = np.square(self.people).sum(axis=0)
+        np.fill_diagonal(together, np.maximum(apart - np.diag(met), apart / 2))
         return together * self.smallest / (self.smallest - 1)
 
     def correlation(self, k: int, other: int) -> float:
@@ -158,9 +181,10 @@ class Errors:
 
 
 def errors_at(
-    arms: Sequence[Arm], threshold: float, *, people: int, meetings: int, smallest: int, pool: Arm | None = None
+    arms: Sequence[Arm], threshold: float, *, bound: Codes, meetings: int, smallest: int, pool: Arm | None = None
 ) -> Errors:
     """Measure the arms at a threshold; with ``pool`` it is the one found on these impostors, and uncertain as such."""
+    people = len(bound)
     parts = [arm.spread_out(arm.pushes(threshold), people, meetings) for arm in arms]
     moved, met = (np.stack([part[k] for part in parts], axis=1) for k in (0, 1))
     slopes, spread, doubt = np.zeros(len(arms)), 0.0, 0.0
@@ -170,7 +194,7 @@ def errors_at(
         slopes, doubt = _slopes(arms, pool, pool.error(threshold), spread)
         moved, met = moved - np.outer(shift, slopes), met - np.outer(shared, slopes)
     rates = np.array([arm.error(threshold) for arm in arms])
-    return Errors(threshold, rates, moved, met, smallest, slopes**2 * spread, doubt)
+    return Errors(threshold, rates, moved, bound, met, smallest, slopes**2 * spread, doubt)
 
 
 def _slopes(arms: Sequence[Arm], pool: Arm, rate: float, spread: float) -> tuple[Floats, float]:

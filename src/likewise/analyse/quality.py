@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import ndtri
 
-from likewise.analyse.logit import fit_logit
+from likewise.analyse.logit import coefficient
 from likewise.analyse.mixed import fit_mixed_logit
 from likewise.analyse.resample import Interval, Statistic, covariance, jackknife
 from likewise.analyse.rows import bare, remarked, row
@@ -197,13 +197,10 @@ class _Sheet:
         return x, y, [pd.factorize(codes[fake])[0].astype(np.int64) for codes in self.clusterings]
 
     def _logit(self, level: float) -> list[dict[str, object]]:
-        """Write the gap of the log odds among generated faces; a group without a yes or a no has none."""
+        """Write the gap of the log odds among generated faces."""
         x, y, codes = self.generated_only()
-        fitted = fit_logit(x, y, codes)
-        if fitted is None:
-            return []
-        found, label = fitted.interval(1, level=level), self.contrast.label
-        quantity, method = f"{self.quantity}, generated faces", "GEE logit by image and rater"
+        (found, word), label = coefficient(x, y, codes, 1, level=level), self.contrast.label
+        quantity, method = f"{self.quantity}, generated faces", remarked("GEE logit by image and rater", word)
         return [row(quantity, "log_odds_gap", self.arm, label, found, level=level, n=len(y), method=method)]
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from likewise.analyse.asked import Asked
 from likewise.analyse.bounds import e_value, e_value_limit, gamma_lost, mcnemar_p, ratio_of_difference, signed_rank_p
 from likewise.analyse.gaps import Sheet, gaps, sheets
-from likewise.analyse.logit import fit_logit
-from likewise.analyse.resample import Interval, jackknife, sign_flip, solve
+from likewise.analyse.logit import coefficient
+from likewise.analyse.resample import Interval, jackknife, sign_flip
 from likewise.analyse.rows import bare, remarked, row
 from likewise.errors import InputError, TableError
 from likewise.tables import Contrast, Estimates, Faces, Pairs, Ratings
@@ -136,33 +136,40 @@ def _observed(
     x = np.column_stack([np.ones(len(z)), (z - z.mean()) / z.std()])
     codes = pd.factorize(faces.identities.loc[answer.index][there])[0].astype(np.int64)
     focal = (side.to_numpy()[there] == 1).astype(np.float64)
-    fitted, count = fit_logit(x, focal, [codes]), int(codes.max()) + 1
+    odds, word = coefficient(x, focal, [codes], 1, level=level)
     write = partial(row, quantity, sample="all", group=f"{name} (per sd)", level=level, n=len(z))
-    odds = _exp(fitted.interval(1, level=level)) if fitted else bare(1e6, count)
-    word = "" if fitted else "separates the groups: no finite ratio"
     answers = answer.to_numpy(dtype=np.float64)[there]
-    slope = _slope_interval(x, answers, codes, level)
-    # The relative change of a share of yes a standard deviation; of other answers, the ratio that it stands for.
     by_mean = yes_no and answers.mean() > 0
-    scale = 1 / float(answers.mean()) if by_mean else 0.91 / float(answers.std())
-    ratio = _exp(Interval(scale * slope.estimate, scale * slope.low, scale * slope.high, count))
+    formula = "slope sd / mean" if by_mean else "0.91 correlation"
     return [
-        write("odds_ratio", found=odds, method=remarked("logit clustered by identity", word)),
+        write("odds_ratio", found=_exp(odds), method=remarked("logit clustered by identity", word)),
         write(
             "answer_ratio",
-            found=ratio,
-            method=f"exp({'slope / mean' if by_mean else '0.91 slope / sd'}), jackknife by identity",
+            found=_exp(_log_ratio(z, answers, codes, level, by_mean=by_mean)),
+            method=f"exp({formula}), jackknife by identity",
         ),
     ]
 
 
-def _slope_interval(x: Floats, y: Floats, codes: npt.NDArray[np.int64], level: float) -> Interval:
-    columns = np.column_stack([(x[:, :, None] * x[:, None, :]).reshape(len(x), 4), x * y[:, None]])
+def _log_ratio(z: Floats, y: Floats, codes: npt.NDArray[np.int64], level: float, *, by_mean: bool) -> Interval:
+    """Return the log of how much higher answers are with z a standard deviation higher; all of it is estimated.
 
-    def slope(total: Floats) -> Floats:
-        return solve(total[..., :4].reshape(*total.shape[:-1], 2, 2), total[..., 4:])[..., 1]
+    Of yes and no that is the slope over the share of yes (``by_mean``), of others the ratio that a correlation stands
+    for.
+    """
+    middle = float(y.mean())
+    z, y = z - z.mean(), y - middle
+    columns = np.column_stack([np.ones(len(z)), z, y, z * z, z * y, y * y])
 
-    return jackknife(columns, slope, [codes], level=level)
+    def statistic(total: Floats) -> Floats:
+        means = total[..., 1:] / total[..., :1]
+        z1, y1, zz, zy, yy = np.moveaxis(means, -1, 0)
+        spread = np.sqrt(np.maximum(zz - z1**2, 1e-300))
+        scale = 1 / (middle + y1) if by_mean else 0.91 / np.sqrt(np.maximum(yy - y1**2, 1e-300))
+        log: Floats = scale * (zy - z1 * y1) / spread
+        return log
+
+    return jackknife(columns, statistic, [codes], level=level)
 
 
 def _exp(found: Interval) -> Interval:

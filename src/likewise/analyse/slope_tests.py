@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from likewise.analyse.logit import Fit, fit_logit
-from likewise.analyse.resample import covariance, jackknife
+from likewise.analyse.logit import coefficient
+from likewise.analyse.resample import Interval, covariance, jackknife
 from likewise.analyse.rows import bare, remarked, row
 from likewise.analyse.slopes import Grid, Threshold, grids, slope_of
 from likewise.errors import InputError, TableError
@@ -52,9 +52,8 @@ def slope_tests(
                 "linearity_p", found=bare(_linearity_p(grid), clusters), level=np.nan, method="Hotelling by identity"
             ),
         ]
-        fitted = _logit(grid)
-        if fitted is not None:
-            rows.append(write("log_odds_slope", found=fitted.interval(1, level=level), level=level, method="GEE logit"))
+        odds, word = _log_odds(grid, level)
+        rows.append(write("log_odds_slope", found=odds, level=level, method=remarked("GEE logit", word)))
     return Estimates.of(rows)
 
 
@@ -137,10 +136,10 @@ def _false_discovery(p: Floats) -> tuple[Floats, Floats]:
     return stats.false_discovery_control(p, method="bh"), stats.false_discovery_control(p, method="by")
 
 
-def _logit(grid: Grid) -> Fit | None:
+def _log_odds(grid: Grid, level: float) -> tuple[Interval, str]:
     n, k = grid.present.shape
     x = np.column_stack([np.ones(n * k), np.tile(grid.levels, n)])
-    return fit_logit(x, grid.present.ravel(), [np.repeat(grid.identity, k)])
+    return coefficient(x, grid.present.ravel(), [np.repeat(grid.identity, k)], 1, level=level)
 
 
 def _aligned(grid: Grid, other: Grid) -> tuple[Grid, Grid]:

@@ -16,7 +16,7 @@ from likewise.analyse.board import Board, boards
 from likewise.analyse.differentials import differentials
 from likewise.analyse.explained import share_gone
 from likewise.analyse.operating import Arm, Errors
-from likewise.analyse.resample import Interval
+from likewise.analyse.resample import Interval, covariance
 from likewise.analyse.rows import bare, remarked, row
 from likewise.analyse.shares import share_interval
 from likewise.errors import InputError, SpecError, some
@@ -110,12 +110,13 @@ def _at_rates(board: Board, rates: Sequence[float], level: float) -> list[dict[s
 def _failures(board: Board, level: float) -> list[dict[str, object]]:
     """Report the share of genuine trials without a distance."""
     rows = []
-    for name, arm, failed in zip(board.groups, board.genuine, board.failed, strict=True):
-        share, clusters = float(failed.mean()), len(np.unique(arm.left))
-        variance = share * (1 - share) / clusters  # images of one person fail together: the person counts as one
+    for name, (failed, person) in zip(board.groups, board.failed, strict=True):
+        codes = np.unique(person, return_inverse=True)[1].astype(np.int64)
+        columns = np.column_stack([failed, np.ones(len(failed))]).astype(np.float64)
+        share, clusters = float(failed.mean()), int(codes.max()) + 1
+        variance = float(covariance(columns, lambda s: (s[..., 0] / s[..., 1])[..., None], [codes])[0, 0])
         low, high, word = share_interval(share, variance, n=len(failed), clusters=clusters, level=level)
-        method = remarked("Wilson by identity", word)
-        found = Interval(share, low, high, clusters)
+        found, method = Interval(share, low, high, clusters), remarked(f"{_BY}, Wilson", word)
         rows.append(
             row(board.quantity, "enrolment_failure", "all", name, found, level=level, n=len(failed), method=method)
         )
@@ -170,7 +171,7 @@ class _Rates:
         # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would;
         # with hardly any false match that is not something to count on.
         pinned = not arm.genuine and share * len(arm) >= FEW_FALSE_MATCHES
-        most = np.inf if pinned else len(arm)
+        most = np.inf if pinned else arm.worth
         known = min(self.found.freedom(k), clusters - 1) if arm.genuine else clusters - 1
         low, high, word = share_interval(share, variance, n=most, clusters=clusters, level=self.level, freedom=known)
         return Interval(share, low, high, clusters), word
@@ -198,11 +199,11 @@ class _Rates:
         self, what: str, sample: str, arms: Sequence[Arm], columns: Sequence[int]
     ) -> list[dict[str, object]]:
         span = list(columns)
-        trials = np.array([len(arm) for arm in arms], dtype=np.float64)
+        trials = np.array([arm.worth for arm in arms])
         values, together = self.found.rates[span], self.found.covariance[np.ix_(span, span)]
         clusters = min(arm.people for arm in arms)
         return [
-            self._row(stat, sample, f"{what}, all groups", found, int(trials.sum()), remarked(_BY, remark))
+            self._row(stat, sample, f"{what}, all groups", found, sum(map(len, arms)), remarked(_BY, remark))
             for stat, found, remark in differentials(values, together, trials, clusters=clusters, level=self.level)
         ]
 

@@ -178,7 +178,7 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("inception_score", "Inception Score, corrected for small samples", None, "mean", "higher"),
     ),
     "likewise.analyse.image_quality:feature_distances": (
-        Stat("fid", "Frechet distance of features, carried on to many images", 0.0, "index", "lower"),
+        Stat("fid", "Frechet distance of features, small-sample bias taken off", 0.0, "index", "lower"),
         Stat("kid", "kernel distance of features (KID, no small-sample bias)", 0.0, "index", "lower"),
     ),
     "likewise.analyse.skin_tone:tone_agreement": (
