@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks import coverage_models, coverage_people
+from benchmarks import coverage_labels, coverage_models, coverage_people
 from benchmarks.outcome import Outcome
 
 EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
@@ -26,8 +26,14 @@ EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "missed": coverage_models.missed,
     "operating": coverage_models.operating,
     "lowest": coverage_models.lowest,
-    "turned": coverage_models.turned,
+    "failing": coverage_models.failing,
+    "turned": coverage_labels.turned,
+    "shifted": coverage_labels.shifted,
+    "legs": coverage_labels.legs,
+    "observed": coverage_labels.observed,
     "crowd": coverage_people.crowd,
+    "arms": coverage_people.arms,
+    "consensus": coverage_people.consensus,
     "resampled": coverage_models.resampled,
     "shown": coverage_people.shown,
     "leaning": coverage_people.leaning,

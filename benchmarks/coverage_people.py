@@ -12,10 +12,11 @@ from scipy.special import ndtri
 
 import likewise as lw
 from benchmarks.outcome import Outcome, ends, normal
-from likewise.analyse.agreement import agreement
+from likewise.analyse.agreement import agreement, rater_quality
 from likewise.analyse.features import kernel_distance
 from likewise.analyse.image_means import image_means
 from likewise.analyse.image_quality import feature_distances, inception_scores
+from likewise.analyse.left_out import left_out
 from likewise.analyse.panel import panel
 from likewise.analyse.quality import mixed_quality, quality
 from likewise.analyse.representation import representation
@@ -43,13 +44,66 @@ def crowd(n: int, seed: int) -> Iterator[Outcome]:
     yield Outcome("gap in pass rate (jackknife, crossed)", darker - lighter, low, high, normal(gap, naive))
     _, low, high, _ = ends(found, stat="quality", group="darker")
     yield Outcome("quality (jackknife, crossed)", darker / (1 - miss), low, high, None)
+    hits, alarms = float(ndtri(1 - darker)), float(ndtri(miss))
     _, low, high, _ = ends(found, stat="d_prime", group="darker")
-    yield Outcome("d' (jackknife, crossed)", float(ndtri(1 - darker) - ndtri(miss)), low, high, None)
+    yield Outcome("d' (jackknife, crossed)", hits - alarms, low, high, None)
+    _, low, high, _ = ends(found, stat="criterion", group="darker")
+    yield Outcome("criterion (jackknife, crossed)", -(hits + alarms) / 2, low, high, None)
+    for stat, truth in (("base_failure", miss), ("accuracy", (2 - darker - miss) / 2)):
+        share, low, high, count = ends(found, stat=stat, group="darker")
+        naive_share = wilson(share, count, level=0.95)
+        yield Outcome(f"{stat.replace('_', ' ')} (jackknife, crossed)", truth, low, high, naive_share)
+    _, low, high, _ = ends(found, stat="gap", quantity="people: judged_real, quality")
+    yield Outcome("gap in quality (jackknife, crossed)", (darker - lighter) / (1 - miss), low, high, None)
+    _, low, high, _ = ends(found, stat="gap", quantity="people: judged_real, d_prime")
+    yield Outcome("gap in d' (jackknife, crossed)", hits - float(ndtri(1 - lighter)), low, high, None)
     _, low, high, _ = ends(found, stat="log_odds_gap")
     truth = float(np.log(darker / (1 - darker)) - np.log(lighter / (1 - lighter)))
     yield Outcome("gap in log odds (GEE logit, crossed)", truth, low, high, None)
-    _, low, high, _ = ends(agreement(ratings, question="judged_real").frame, stat="alpha")
+    among = agreement(ratings, question="judged_real").frame
+    _, low, high, _ = ends(among, stat="alpha")
     yield Outcome("Krippendorff's alpha (jackknife by unit)", world.alpha, low, high, None)
+    share, low, high, count = ends(among, stat="pairwise_agreement")
+    base = np.array([darker, lighter, 1 - miss, 1 - miss])
+    truth = 1 - 2 * float((base * (1 - base)).mean() - world.image_reach**2 / 3)
+    pairs = wilson(share, count * (world.each - 1) / 2, level=0.95)
+    yield Outcome("chance that two raters agree (Wilson by unit)", truth, low, high, pairs)
+
+
+def arms(n: int, seed: int) -> Iterator[Outcome]:
+    """The same crowd, every other rater in another arm, which changes nothing: all images are seen in both."""
+    world = Crowd(n, n // 2, seed, each=10, passes=(0.42, 0.52), misses=0.42, image_reach=0.25, rater_reach=0.15)
+    ratings, faces = world.tables()
+    arm = np.where(ratings.frame["rater"].str[1:].astype(int) % 2 == 0, "plain", "with feedback")
+    found = quality(ratings, faces, TONE, made_by="made_by", generated="generator", arms=arm.tolist()).frame
+    right = ratings.frame["value"].eq(ratings.frame["unit"].map(faces.attribute("made_by")).eq("camera"))
+    sides = [right[arm == name] for name in ("with feedback", "plain")]
+    gap, low, high, _ = ends(found, quantity="people: judged_real, accuracy", stat="gap")
+    naive = normal(gap, float(sum(side.var(ddof=1) / side.size for side in sides)))
+    yield Outcome("accuracy of two arms compared (jackknife, crossed)", 0.0, low, high, naive)
+    between = found[found["sample"].eq("with feedback - plain")]
+    _, low, high, _ = ends(between, quantity="people: judged_real, quality")
+    yield Outcome("gap in quality of two arms compared (jackknife, crossed)", 0.0, low, high, None)
+
+
+def consensus(n: int, seed: int) -> Iterator[Outcome]:
+    """Four raters who are right four times in five about n units; the naive interval lets a rater's own answer vote.
+
+    True is how often one agrees with the majority of the other three.
+    """
+    rng, right = np.random.default_rng(seed), 0.8
+    truth = rng.integers(0, 2, n)
+    answers = np.where(rng.random((n, 4)) < right, truth[:, None], 1 - truth[:, None])
+    unit, rater = (code.ravel() for code in np.mgrid[:n, :4])
+    frame = pd.DataFrame({"unit": [f"u{k:05d}" for k in unit], "rater": [f"r{k}" for k in rater]})
+    ratings = lw.Ratings(frame.assign(question="same", value=answers.ravel().astype(float)))
+    found = rater_quality(ratings, question="same", consensus="majority").frame
+    _, low, high, _ = ends(found, group="r0")
+    most = right**3 + 3 * right**2 * (1 - right)
+    votes = answers.sum(axis=1)
+    agrees = (answers[:, 0] == (votes > 2))[votes != 2]
+    naive = wilson(float(agrees.mean()), len(agrees), level=0.95)
+    yield Outcome("agreement with the others (Wilson)", right * most + (1 - right) * (1 - most), low, high, naive)
 
 
 def shown(n: int, seed: int) -> Iterator[Outcome]:
@@ -63,7 +117,19 @@ def shown(n: int, seed: int) -> Iterator[Outcome]:
     found = representation(faces, term="search_term", attribute="perceived_gender", share_of="woman").frame
     share, low, high, count = ends(found, stat="share")
     yield Outcome("share under a term (Wilson by identity)", 0.33, low, high, wilson(share, count, level=0.95))
+    gone = left_out(frame.loc[woman, "image"].tolist(), _sided(frame), TONE, quantity="gate", permutations=1).frame
+    share, low, high, count = ends(gone, stat="left_out", group="darker")
+    yield Outcome("share left out at a gate (Wilson by identity)", 0.33, low, high, wilson(share, count, level=0.95))
+    other, *_, others = ends(gone, stat="left_out", group="lighter")
+    naive = normal(share - other, share * (1 - share) / count + other * (1 - other) / others)
+    _, low, high, _ = ends(gone, stat="gap")
+    yield Outcome("gap in what a gate leaves out (jackknife by identity)", 0.0, low, high, naive)
     yield from _terms(n, rng)
+
+
+def _sided(frame: pd.DataFrame) -> lw.Faces:
+    who = frame["identity"].str[1:].astype(int)
+    return lw.Faces(frame.assign(perceived_skin_tone=np.where(who % 2 == 0, "darker", "lighter")))
 
 
 def _terms(n: int, rng: np.random.Generator) -> Iterator[Outcome]:
@@ -118,6 +184,9 @@ def steps(n: int, seed: int) -> Iterator[Outcome]:
     naive = normal(chance, (focal.size + reference.size + 1) / (12 * focal.size * reference.size))
     _, low, high, _ = ends(found, stat="superiority")
     yield Outcome("superiority of ordinal answers (jackknife, crossed)", world.superiority, low, high, naive)
+    share, low, high, count = ends(found, stat="share", group="darker, step 4")
+    naive = wilson(share, count, level=0.95)
+    yield Outcome("share of a step (jackknife, crossed)", float(world.shares[0][3]), low, high, naive)
     mean, low, high, _ = ends(found, stat="mean", group="darker")
     truth = float(world.shares[0] @ np.arange(1, 5))
     naive = normal(mean, float(focal.var(ddof=1)) / focal.size)
@@ -155,7 +224,15 @@ def pictures(n: int, seed: int) -> Iterator[Outcome]:
     naive = normal(*kernel_distance(own, other))
     _, low, high, _ = ends(found, stat="kid", group="darker")
     yield Outcome("KID (U-statistic, jackknife by identity)", world.kid, low, high, naive)
+    _, low, high, _ = ends(found, stat="gap", quantity="planted, kid")
+    yield Outcome("gap in KID (Newcombe)", world.kid, low, high, None)
+    _, low, high, _ = ends(found, stat="fid", group="darker")
+    yield Outcome("FID (jackknife by blocks of identities)", 3 * world.shift**2, low, high, None)
+    _, low, high, _ = ends(found, stat="gap", quantity="planted, fid")
+    yield Outcome("gap in FID (Newcombe)", 3 * world.shift**2, low, high, None)
     classes = Classes(n, seed)
     found = inception_scores(*classes.tables(), TONE, made_by="made_by", generated="generator").frame
     _, low, high, _ = ends(found, stat="inception_score", sample="generated", group="darker")
     yield Outcome("Inception Score (jackknife by identity)", classes.score, low, high, None)
+    _, low, high, _ = ends(found, stat="gap", sample="generated")
+    yield Outcome("gap in the log Inception Score (Newcombe)", 0.0, low, high, None)

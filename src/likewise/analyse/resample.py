@@ -244,10 +244,11 @@ def sign_flip(differences: npt.ArrayLike, *, seed: int, resamples: int = 9999) -
     if len(d) <= _EXACT:
         signs = 1.0 - 2.0 * ((np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1)
         return float(np.mean(np.abs(signs @ d) >= seen))
-    hits = sum(
-        abs(float(d @ (1.0 - 2.0 * np.random.default_rng([seed, row]).integers(0, 2, len(d))))) >= seen
-        for row in range(resamples)
-    )
+    hits, size = 0, max(1, _BLOCK // len(d))
+    for start in range(0, resamples, size):
+        shape = (min(size, resamples - start), len(d))
+        swapped = np.random.default_rng([seed, start]).integers(0, 2, shape, dtype=np.int8)
+        hits += int((np.abs(d.sum() - 2.0 * np.einsum("bn,n->b", swapped, d)) >= seen).sum())
     return float(hits + 1) / (resamples + 1)
 
 

@@ -16,7 +16,7 @@ from scipy import stats
 from likewise.analyse.logit import coefficient
 from likewise.analyse.resample import Interval, covariance, jackknife
 from likewise.analyse.rows import bare, remarked, row
-from likewise.analyse.slopes import Grid, Threshold, grids, slope_of
+from likewise.analyse.slopes import Grid, Threshold, grids, known, slope_of
 from likewise.errors import InputError, TableError
 from likewise.tables import Estimates, Faces, Ratings
 
@@ -168,7 +168,11 @@ def _excess(grid: Grid, other: Grid, level: float, arm: str) -> dict[str, object
         return slope
 
     (_, first), (_, second) = (("", rate_slope),) * 2 if rare else (slope_of(grid), slope_of(other))
-    found = jackknife(columns, lambda t: first(t[..., :width]) - second(t[..., width:]), [grid.identity], level=level)
+
+    def apart(total: Floats) -> Floats:
+        return first(total[..., :width]) - second(total[..., width:])
+
+    found = jackknife(columns, apart, [grid.identity], level=level, freedom=known(grid, other))
     method = remarked(f"jackknife by identity, less {arm}", "rare: slopes of plain rates" if rare else "")
     n = len(grid.present)
     return row(grid.quantity, "slope_excess", "counterfactual", arm, found, level=level, n=n, method=method)

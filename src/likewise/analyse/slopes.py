@@ -112,7 +112,7 @@ def _label_rows(grid: Grid, level: float, sample: str) -> list[dict[str, object]
         found, word = _rate_interval(grid, k, level)
         rows.append(write("rate", group=f"level {step:+g}", found=found, method=remarked(by, word)))
     stat, statistic = slope_of(grid)
-    found = jackknife(grid.columns, statistic, [grid.identity], level=level)
+    found = jackknife(grid.columns, statistic, [grid.identity], level=level, freedom=known(grid))
     word = "no face ever changes" if found.low == found.high else ""
     return [*rows, write(stat, group="attribute", found=found, method=remarked(by, word))]
 
@@ -128,6 +128,12 @@ def _rate_interval(grid: Grid, k: int, level: float) -> tuple[Interval, str]:
 def slope_of(grid: Grid) -> tuple[str, Statistic]:
     """Return which slope the label gets, and its function of the column sums."""
     return ("rate_slope", _slope(grid.levels, None)) if grid.rare else ("slope", _slope(grid.levels, grid.middle))
+
+
+def known(*grids: Grid) -> float:
+    """Return the degrees of freedom of a slope: a rare label's varies only with the few people who ever carry it."""
+    bearing = [len(np.unique(grid.identity[grid.present.any(axis=1)])) for grid in grids if grid.rare]
+    return float(max(min([int(grid.identity.max()) + 1 for grid in grids] + bearing) - 1, 1))
 
 
 def _rate(k: int) -> Statistic:

@@ -38,7 +38,7 @@ class Recognition:
     """Spread of what all trials of an identity share."""
     noise: float = 0.07
     failures: float = 0.0
-    """Chance that a genuine trial of the focal side has no distance."""
+    """Chance that a genuine trial of the focal side has no distance, at most 0.2: all are of a fifth of its people."""
 
     def __post_init__(self) -> None:
         if self.identities < 2 * self.impostors or self.identities % 2:
@@ -61,7 +61,9 @@ class Recognition:
         same = pd.DataFrame({"a": images.reshape(n, k + 1)[:, 1:].ravel(), "b": np.repeat(first, k), "same": True})
         who = np.repeat(np.arange(n), k)
         d = 0.35 + self.effect * focal[who] + self.mixed * glasses[who] + own[who] + rng.normal(0, self.noise, n * k)
-        d[(rng.random(n * k) < self.failures) & focal[who]] = np.nan
+        lost = rng.random(n * k)
+        if self.failures:
+            d[(lost < 5 * self.failures) & (rng.random(n) < 0.2)[who] & focal[who]] = np.nan
         left = np.repeat(np.arange(n), self.impostors)
         right = (left + np.tile(np.arange(1, self.impostors + 1), n)) % n
         other = pd.DataFrame({"a": first.ravel()[left], "b": first.ravel()[right], "same": False})
