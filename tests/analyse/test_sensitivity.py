@@ -23,8 +23,8 @@ from likewise.errors import InputError
 from likewise.world.planted import CONTRAST, Recognition
 from picked import only
 
-# Blood lead of 33 children of exposed workers and of 33 neighbours (Morton and others 1982), as printed in Rosenbaum,
-# Observational Studies (2002), table 3.1.
+# Blood lead of 33 children of exposed workers and of 33 neighbours (Morton and others 1982), from Rosenbaum's
+# Observational Studies (2002), table 3.1. Compared number by number with rbounds 2.2's own help page, ?psens.
 EXPOSED = [38, 23, 41, 18, 37, 36, 23, 62, 31, 34, 24, 14, 21, 17, 16, 20, 15, 10, 45, 39, 22, 35, 49, 48, 44, 35, 43,
            39, 34, 13, 73, 25, 27]  # fmt: skip
 CONTROL = [16, 18, 18, 24, 19, 11, 10, 15, 16, 18, 18, 13, 19, 10, 16, 16, 24, 13, 9, 14, 21, 19, 7, 18, 19, 12, 11, 22,
@@ -88,12 +88,28 @@ def test_without_bias_it_is_wilcoxon():
     assert signed_rank_p(dropped, 1) == pytest.approx(other.pvalue, rel=1e-6)
 
 
+def test_the_lead_example_is_the_one_that_others_print():
+    """R's exactRankTests::wilcox.exact(exposed, control, paired = TRUE) prints V = 499 and p = 8.037e-07, as in notes
+
+    to chapter 4 of Rosenbaum's book (a course at Wharton). The exact chance, by adding up ranks one at a time.
+    """
+    dropped = LEAD[LEAD != 0]
+    ranks = stats.rankdata(np.abs(dropped))
+    chances = np.ones(1)
+    for rank in (2 * ranks).astype(int):  # doubled, for the ties
+        chances = (np.r_[chances, np.zeros(rank)] + np.r_[np.zeros(rank), chances]) / 2
+    reached = ranks[dropped > 0].sum()
+    assert reached == 499
+    assert 2 * chances[int(2 * reached) :].sum() == pytest.approx(8.037e-07, rel=1e-3)
+
+
 @pytest.mark.parametrize(("gamma", "p"), [(4, 0.0036), (5, 0.03), (6, 0.1)])
 def test_mcnemar_bounds_of_the_smoking_example(gamma, p):
-    """Hammond (1964): of 122 discordant pairs the smoker died in 110. Rosenbaum (2002, section 4.3.2) prints the normal
+    """Hammond (1964): of 122 discordant pairs the smoker died in 110 (the example of rbounds' ?binarysens).
 
-    approximation with continuity correction; ours is the exact binomial, and both are held here. R 4.2.2 prints
-    0.00196334, 0.0231686 and 0.0969288 for binom.test(110, 122, g / (1 + g), alternative = "greater")$p.value.
+    Rosenbaum (2002, section 4.3.2) prints the normal approximation with continuity correction; ours is the exact
+    binomial, and both are held here. R 4.2.2 prints 0.00196334, 0.0231686 and 0.0969288 for
+    binom.test(110, 122, g / (1 + g), alternative = "greater")$p.value.
     """
     chance = gamma / (1 + gamma)
     normal = stats.norm.sf((109.5 - 122 * chance) / np.sqrt(122 * chance * (1 - chance)))
@@ -112,8 +128,12 @@ def test_gamma_is_where_the_bound_passes_alpha():
 
 
 def test_e_values_of_the_paper_that_made_them():
-    """VanderWeele and Ding (2017): RR 3.9 (1.8 to 8.7) has 7.26 and 3.0. In R: EValue::evalues.RR(3.9, 1.8, 8.7)."""
-    assert e_value(3.9) == pytest.approx(7.26, abs=0.005)
+    """VanderWeele and Ding (2017): RR 3.9 (1.8 to 8.7) has 7.26 and 3.0. In R: EValue::evalues.RR(3.9, 1.8, 8.7).
+
+    The help page of the R package rmorie, which calls EValue::evalue, prints 7.263034 for 3.9 and 4.23303 for 2.4.
+    """
+    assert e_value(3.9) == pytest.approx(7.263034, abs=5e-7)
+    assert e_value_limit(2.4, 6.0) == pytest.approx(4.23303, abs=5e-6)
     assert e_value_limit(1.8, 8.7) == pytest.approx(3.0, abs=0.005)
     assert e_value(1 / 3.9) == pytest.approx(e_value(3.9))
     assert e_value_limit(0.9, 1.4) == 1.0
