@@ -112,7 +112,7 @@ most = 20
 [certificate]                    # networks look whether the attribute moved, and nothing else did; who breaks a rule is
 target = "faceres-gender: female"     # kept out of the slopes, and counted
 held = ["emotion: happy", "faceres-age: 40-49 + 50-59 + 60-69 + 70 or more"]
-recogniser = "mobilefacenet"
+recogniser = ""                  # not asked here: the quick encoder already draws somebody else, only much like them
 
 [ask]                            # ask: simulated people answer through the study's own pages
 crowd = "study"
