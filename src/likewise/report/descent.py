@@ -20,7 +20,7 @@ def descent_figure(losses: npt.NDArray[np.float32], width: int) -> Figure:
         figure = Figure(figsize=size, dpi=DOTS, layout="constrained", facecolor="white")
         axes = figure.subplots()
         axes.plot(range(1, len(losses) + 1), losses, color=FOCAL, linewidth=1)
-        axes.set_xlabel("step")
+        axes.set_xlabel("step (where it jumps, a finer picture is compared from there on)")
         axes.set_ylabel("loss")
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
