@@ -130,7 +130,7 @@ def test_look_alikes_that_are_missed_together_make_a_surer_gap():
     for seed in range(120):
         rng = np.random.default_rng(seed)
         hard = np.repeat(rng.normal(size=n), 2) + rng.normal(size=2 * n)
-        arms = [Arm.of(hard[k::2], who[k::2], who[k::2], np.full(n, -1)) for k in (0, 1)]
+        arms = [Arm.of(hard[k::2], who[k::2], who[k::2], np.full(n, -1), np.ones(n)) for k in (0, 1)]
         paired, apart = (errors_at(arms, 1.0, bound=code, meetings=1, smallest=n) for code in (who // 2, who))
         gaps.append(float(np.diff(paired.rates)[0]))
         bound.append(np.array([1, -1]) @ paired.covariance @ np.array([1, -1]))
@@ -138,3 +138,13 @@ def test_look_alikes_that_are_missed_together_make_a_surer_gap():
         assert np.diag(paired.covariance) == pytest.approx(np.diag(apart.covariance))
     assert np.mean(bound) ** 0.5 == pytest.approx(np.std(gaps), rel=0.15)
     assert np.mean(alone) > 1.3 * np.mean(bound)
+
+
+def test_a_crude_gap_is_the_same_whoever_was_matched():
+    ratings, trials, faces, pairs = Recognition(100, 3, impostors=8).tables()
+    crude = []
+    for bound in (None, pairs):
+        board = boards(ratings, trials, faces, CONTRAST, bound, drop=False)[0]
+        found = board.errors(board.impostors.threshold(0.05), board.arms, board.impostors)
+        crude.append(found.covariance[:2, :2])
+    assert crude[0] == pytest.approx(crude[1], rel=1e-12)

@@ -49,13 +49,15 @@ class Arm:
     """Which pair of identities meets, a code common to all arms; -1 in a genuine trial."""
     weight: Floats
     """How much a trial counts."""
+    matched: bool = False
+    """Whether these are trials of look-alikes, who go together."""
 
     @classmethod
     def of(cls, distance: Floats, left: Codes, right: Codes, dyad: Codes, weight: Floats | None = None) -> Arm:
-        """Sort the trials, which count alike unless they have a ``weight``."""
-        order = np.argsort(distance, kind="stable")
+        """Sort the trials, which count alike unless they have a ``weight``: that of a look-alike."""
+        order, matched = np.argsort(distance, kind="stable"), weight is not None
         counted = np.ones(len(distance)) if weight is None else weight
-        return cls(distance[order], left[order], right[order], dyad[order], counted[order])
+        return cls(distance[order], left[order], right[order], dyad[order], counted[order], matched)
 
     def __len__(self) -> int:
         return len(self.distance)
@@ -135,6 +137,8 @@ class Errors:
     """``[I, q]``"""
     bound: Codes
     """Who goes together with whom: identities that a pair binds share a code, ``[I]``."""
+    matched: npt.NDArray[np.bool_]
+    """Which rates are those of look-alikes, ``[q]``."""
     meetings: Floats
     """``[M, q]``"""
     smallest: int
@@ -148,14 +152,13 @@ class Errors:
     def covariance(self) -> Floats:
         """How the rates vary together ``[q, q]``; a variance is at least what meetings alone would make.
 
-        Look-alikes are missed together more often than strangers, so that two rates go together by what pairs bind;
-        one rate varies with its identities, whoever their look-alikes are.
+        Look-alikes are missed together more often than strangers, so that the rates of a matched sample go together by
+        what pairs bind; one rate varies with its identities, and so do those of everybody, whom no pair binds.
         """
+        apart, met = self.people.T @ self.people, self.meetings.T @ self.meetings
         sums = np.stack([_sums(self.bound, push, len(self.bound)) for push in self.people.T], axis=1)
-        met = self.meetings.T @ self.meetings
-        together: Floats = sums.T @ sums - met
-        apart = np.square(self.people).sum(axis=0)
-        np.fill_diagonal(together, np.maximum(apart - np.diag(met), apart / 2))
+        together: Floats = np.where(self.matched | self.matched[:, None], sums.T @ sums, apart) - met
+        np.fill_diagonal(together, np.maximum(np.diag(apart - met), np.diag(apart) / 2))
         return together * self.smallest / (self.smallest - 1)
 
     def correlation(self, k: int, other: int) -> float:
@@ -194,7 +197,8 @@ def errors_at(
         slopes, doubt = _slopes(arms, pool, pool.error(threshold), spread)
         moved, met = moved - np.outer(shift, slopes), met - np.outer(shared, slopes)
     rates = np.array([arm.error(threshold) for arm in arms])
-    return Errors(threshold, rates, moved, bound, met, smallest, slopes**2 * spread, doubt)
+    matched = np.array([arm.matched for arm in arms])
+    return Errors(threshold, rates, moved, bound, matched, met, smallest, slopes**2 * spread, doubt)
 
 
 def _slopes(arms: Sequence[Arm], pool: Arm, rate: float, spread: float) -> tuple[Floats, float]:
