@@ -127,8 +127,8 @@ def energy(
 ) -> Estimates:
     """Return the energy distance of the two groups in the vectors' space: 2 E|X-Y| - E|X-X'| - E|Y-Y'|.
 
-    (Szekely and Rizzo 2013.) It is 0 when the distributions are equal. Nobody is compared with themselves, so that it
-    is unbiased and a small matched sample can be set beside a large one; it may then fall a little below 0 by chance.
+    (Szekely and Rizzo 2013.) It is 0 when the distributions are equal. Nobody is compared with themselves, so that
+    a small matched sample can be set beside a large one; it may then fall a little below 0 by chance.
     Of larger groups ``most`` images are drawn by seed; ``n`` says how many were compared.
     """
     rows = []
