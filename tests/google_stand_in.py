@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import grpc
@@ -15,20 +14,9 @@ from google.cloud.vision_v1 import (
     BatchAnnotateImagesResponse,
     Feature,
 )
-from google.protobuf.any_pb2 import Any as Packed
-from google.protobuf.duration_pb2 import Duration
-from google.rpc.error_details_pb2 import RetryInfo
-from google.rpc.status_pb2 import Status
 
+from grpc_stand_in import STATUSES, serving, turn_away
 from tagging_services import KEY, Tagger, decoded
-
-_STATUSES = {
-    "busy": grpc.StatusCode.RESOURCE_EXHAUSTED,
-    "broken": grpc.StatusCode.INTERNAL,
-    "away": grpc.StatusCode.UNAVAILABLE,
-    "forbidden": grpc.StatusCode.PERMISSION_DENIED,
-    "nonsense": grpc.StatusCode.INVALID_ARGUMENT,
-}
 
 
 class Annotator(grpc.GenericRpcHandler):
@@ -60,15 +48,10 @@ class Annotator(grpc.GenericRpcHandler):
     def _fail(self, mood: str, call: grpc.ServicerContext) -> None:
         if mood == "expired" or self.tagger.key != KEY:
             call.abort(grpc.StatusCode.UNAUTHENTICATED, f"The credentials are expired: {self.sent[-1]}")
-        if mood == "busy":  # with the pause that it wishes for, as Google says it
-            status = Status(code=8, message="Quota exceeded")
-            detail = Packed()
-            detail.Pack(RetryInfo(retry_delay=Duration(seconds=1)))
-            status.details.append(detail)
-            call.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
-            call.abort(_STATUSES[mood], status.message)
-        if mood in _STATUSES:
-            call.abort(_STATUSES[mood], f"{mood}: {self.sent[-1]}")
+        if mood == "busy":
+            turn_away(call, "Quota exceeded")
+        if mood in STATUSES:
+            call.abort(STATUSES[mood], f"{mood}: {self.sent[-1]}")
 
     def _said(self, mood: str, asked: BatchAnnotateImagesRequest) -> BatchAnnotateImagesResponse:
         if mood == "empty":
@@ -91,14 +74,7 @@ class Annotator(grpc.GenericRpcHandler):
 
 @contextmanager
 def annotator(tagger: Tagger, secret: grpc.ServerCredentials | None = None) -> Iterator[tuple[Annotator, int]]:
-    """Serve on a port of 127.0.0.1, over TLS where there are credentials for it; Tagger says what goes wrong."""
+    """Serve on a port of 127.0.0.1; Tagger says what goes wrong."""
     handler = Annotator(tagger)
-    server = grpc.server(ThreadPoolExecutor(8), handlers=[handler])
-    port = (
-        server.add_secure_port("127.0.0.1:0", secret) if secret is not None else server.add_insecure_port("127.0.0.1:0")
-    )
-    server.start()
-    try:
+    with serving(handler, secret) as port:
         yield handler, port
-    finally:
-        server.stop(None).wait()

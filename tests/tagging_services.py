@@ -5,17 +5,20 @@ from __future__ import annotations
 import base64
 import io
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
 KEY = "planted-key-7f3a91c5e2"
+OVER_GRPC = {"google-cloud": ("google_stand_in", "annotator"), "clarifai-grpc": ("clarifai_stand_in", "outputs")}
 Labels = list[tuple[str, float]]
 
 
@@ -42,7 +45,12 @@ class Tagger(ThreadingHTTPServer):
         self.calls, self.now, self.most_at_once = 0, 0, 0
         self.times: list[float] = []
         self.lock = threading.Lock()
-        self.more, self.grpc_port = ExitStack(), 0
+        self.more = ExitStack()
+        self.over_grpc: dict[str, tuple[Any, int]] = {}
+        """The servers that speak gRPC for a service, and their ports."""
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        """Of every request over HTTP."""
 
     @property
     def url(self) -> str:
@@ -50,13 +58,12 @@ class Tagger(ThreadingHTTPServer):
 
     def url_of(self, name: str) -> str:
         """The address at which this service is spoken to; gRPC has a server of its own, which starts when asked for."""
-        if name != "google-cloud":
+        if name not in OVER_GRPC:
             return self.url
-        if not self.grpc_port:
-            from google_stand_in import annotator
-
-            _, self.grpc_port = self.more.enter_context(annotator(self))
-        return f"http://127.0.0.1:{self.grpc_port}"
+        if name not in self.over_grpc:
+            module, start = OVER_GRPC[name]
+            self.over_grpc[name] = self.more.enter_context(getattr(import_module(module), start)(self))
+        return f"http://127.0.0.1:{self.over_grpc[name][1]}"
 
     @contextmanager
     def turn(self) -> Iterator[tuple[str, str]]:
@@ -76,8 +83,11 @@ class Tagger(ThreadingHTTPServer):
 
 
 @contextmanager
-def tagger() -> Iterator[Tagger]:
+def tagger(secret: ssl.SSLContext | None = None) -> Iterator[Tagger]:
+    """Serve, over TLS where there is a certificate for it."""
     server = Tagger()
+    if secret is not None:
+        server.socket = secret.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True)
     thread.start()
     try:
@@ -98,10 +108,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        with self.server.lock:
+            self.server.paths.append(self.path)
+            self.server.headers.append(dict(self.headers))
         with self.server.turn() as (mood, model):
             self._answer(mood, model, body)
 
     def _answer(self, mood: str, model: str, body: bytes) -> None:
+        if mood == "dropped":  # not a word, and the line is closed
+            self.close_connection = True
+            return
         speak = next(speak for fits, speak in WIRES if fits(self))
         status, answer, headers = speak(self, mood, model, body)
         data = json.dumps(answer).encode()
@@ -183,7 +199,7 @@ def _clarifai(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
         return failed(401, 11102, f"Invalid authentication token: {given}")
     asked = json.loads(body)
     if mood == "bad picture":
-        bad = {"status": {"code": 30003, "description": "Image decoding failed"}}
+        bad = {"status": {"code": 30300, "description": "Image decoding failed"}}
         return 400, {"status": {"code": 10020, "description": "Failure"}, "outputs": [bad]}, {}
     picture = decoded(base64.b64decode(asked["inputs"][0]["data"]["image"]["base64"]))
     concepts = [
@@ -199,18 +215,32 @@ def _clarifai(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
 
 
 def _azure(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
-    if mood == "busy":
-        return 429, {"error": {"code": "429", "message": "Requests have exceeded rate limit"}}, {"Retry-After": "1"}
-    key = handler.headers["Ocp-Apim-Subscription-Key"]
-    if mood == "expired" or key != handler.server.key:
-        return 401, {"error": {"code": "401", "message": f"Access denied due to invalid subscription key {key}"}}, {}
-    if mood == "bad picture":
-        inner = {"code": "InvalidImageSize", "message": "The image size is not allowed"}
-        return 400, {"error": {"code": "InvalidRequest", "message": "Image is too small", "innererror": inner}}, {}
+    key, kind = handler.headers["Ocp-Apim-Subscription-Key"], {"Content-Type": "application/json; charset=utf-8"}
+
+    def failed(status: int, code: str, words: str, **more: Any) -> Said:
+        headers = {**kind, "Retry-After": "1"} if status == 429 else kind
+        return status, {"error": {"code": code, "message": words, **more}}, headers
+
+    moods: dict[str, Said] = {
+        "busy": failed(429, "429", "Requests have exceeded rate limit"),
+        "expired": failed(401, "401", f"Access denied due to invalid subscription key {key}"),
+        "forbidden": failed(403, "403", f"The key {key} may not do this"),
+        "nonsense": failed(400, "InvalidRequest", f"No such language; {key}"),
+        "bad picture": failed(400, "InvalidRequest", "Image is too small", innererror={"code": "InvalidImageSize"}),
+        "moved": (307, {}, {"Location": f"{handler.server.url}{handler.path}"}),
+        "empty": (200, {}, kind),
+        "list": (200, ["tags"], kind),
+    }
+    if mood == "late":
+        time.sleep(1.0)
+    if key != handler.server.key and mood != "busy":
+        mood = "expired"
+    if mood in moods:
+        return moods[mood]
     picture = decoded(body)
     tags = [{"name": name, "confidence": value} for name, value in handler.server.see(picture)]
     size = {"width": picture.shape[1], "height": picture.shape[0]}
-    return 200, {"modelVersion": model, "metadata": size, "tagsResult": {"values": tags}}, {}
+    return 200, {"modelVersion": model, "metadata": size, "tagsResult": {"values": tags}}, kind
 
 
 def _own(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
@@ -241,7 +271,16 @@ WIRES: list[tuple[Callable[[_Handler], bool], Callable[[_Handler, str, str, byte
     (lambda h: h.path == "/token", _token),
 ]
 
-NAMES = ("rekognition", "google-vision", "google-cloud", "clarifai", "azure", "http")
+NAMES = (
+    "rekognition",
+    "google-vision",
+    "google-cloud",
+    "clarifai",
+    "clarifai-grpc",
+    "azure",
+    "azure-client",
+    "http",
+)
 OWN = """
 name = "own-tagger"
 url = "{url}/tag"

@@ -38,6 +38,8 @@ ONLY_IN = {
     "boto3": {"services"},
     "google": {"services"},
     "grpc": {"services"},
+    "clarifai_grpc": {"services"},
+    "azure": {"services"},
     "matplotlib": {"report"},
     "jinja2": {"report", "study"},
     "click": {"cli"},

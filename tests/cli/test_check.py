@@ -99,6 +99,24 @@ def test_googles_client_without_credentials_is_said(audit, capsys, monkeypatch, 
     assert any("GOOGLE_APPLICATION_CREDENTIALS" in line for line in found["wrong"])
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "variable"),
+    [
+        ("clarifai-grpc", "{}", "CLARIFAI_PAT"),
+        ("azure-client", '{ endpoint = "https://own.example" }', "AZURE_VISION_KEY"),
+    ],
+)
+def test_a_client_without_its_key_is_said(audit, capsys, monkeypatch, name, options, variable):
+    monkeypatch.delenv(variable, raising=False)
+    text = (audit / "audit.toml").read_text()
+    more = f'\n[[rater]]\nslot = "classifier"\nname = "{name}"\noptions = {options}\n'
+    (audit / "audit.toml").write_text(text + more)
+    code, found = checked(capsys, audit)
+    assert code == 2
+    assert {row["who"]: row["state"] for row in found["occupants"]}[f"service {name}"] == "key missing"
+    assert any(variable in line for line in found["wrong"])
+
+
 def test_the_table_is_looked_at(audit, capsys):
     table = pd.read_csv(audit / "faces.csv")
     table.loc[:4, "light"] = None

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import base64
-import datetime
-import ipaddress
 import json
-import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
 from google_stand_in import annotator
+from in_secret import asked_apart, certified
 from likewise.errors import CostError, PluginError, ServiceError, SpecError
 from likewise.plugins import create
 from tagging_services import KEY
@@ -128,6 +125,13 @@ def test_over_rest_a_refused_picture_and_a_denied_caller(service, server, pictur
     assert server.calls == 3
 
 
+def test_over_rest_no_proxy_is_asked_for_what_is_here(service, server, pictures, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    made = service("google-cloud", transport="rest", endpoint=server.url, retries=0)
+    assert made.score(pictures[:1])["Thing"] == pytest.approx(0.98)
+
+
 def test_pictures_do_not_follow_a_redirect(service, server, pictures):
     server.moods = ["moved"]
     with pytest.raises(ServiceError, match="answers where it was asked; got a redirect"):
@@ -205,49 +209,15 @@ def test_a_login_that_cannot_be_renewed(service, server, pictures, monkeypatch, 
     assert KEY[::-1] not in str(caught.value)
 
 
-# ---- with a service account, over TLS, in a process of its own: gRPC reads its certificates once
-
-ASKING = """
-import json, logging, sys
-from pathlib import Path
-import numpy as np
-from likewise.errors import ServiceError
-from likewise.plugins import create
-from likewise.services.purse import Purse
-logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
-options = json.loads(sys.argv[1])
-service = create("classifier", "google-cloud", {**options, "wait": 0.001})
-service.open(Path(sys.argv[2]), Purse(most=1.0))
-pictures = np.stack([np.full((8, 8, 3), level, dtype=np.uint8) for level in (40, 200)])
-try:
-    print(json.dumps({label: values.tolist() for label, values in service.score(pictures).items()}))
-except ServiceError as error:
-    print(json.dumps(str(error)))
-"""
+# ---- with a service account, over TLS, in a process of its own
 
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory):
     """A service account's file, and a certificate for 'localhost', both made here."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import rsa
-
     folder = tmp_path_factory.mktemp("account")
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "roots.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    key, pem, certificate = certified()
+    (folder / "roots.pem").write_bytes(certificate)
     who = {
         "type": "service_account",
         "client_email": "audit@planted.example",
@@ -274,17 +244,8 @@ def asked_in_secret(account, server, tmp_path):
                 "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(folder / "roots.pem"),
                 "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",  # even who asks for the client's logs gets no token
             }
-            told = json.dumps({"endpoint": f"https://localhost:{port}", **options})
-            run = subprocess.run(
-                [sys.executable, "-c", ASKING, told, str(tmp_path)],
-                env={**os.environ, **here},
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
-            assert run.returncode == 0, run.stderr
-            return json.loads(run.stdout), run.stderr, handler.sent
+            told = {"endpoint": f"https://localhost:{port}", **options}
+            return *asked_apart("google-cloud", told, tmp_path, **here), handler.sent
 
         yield ask
 

@@ -10,7 +10,7 @@ import pytest
 from likewise.errors import CostError, ImageError, ServiceError, SpecError
 from tagging_services import KEY, NAMES, brightness
 
-SPOKEN = {"rekognition": "en", "google-vision": "en", "google-cloud": "en", "clarifai": "en", "azure": "en", "http": ""}
+SPOKEN = {name: "" if name == "http" else "en" for name in NAMES}
 GOOGLE = ("google-vision", "google-cloud")
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -139,7 +139,7 @@ def test_the_language_of_the_labels_is_kept_with_the_answers(service, server, pi
     assert [entry["asked"]["language"] for entry in tape(made)] == [SPOKEN[name]]
 
 
-@pytest.mark.parametrize("name", ["azure", "clarifai"])
+@pytest.mark.parametrize("name", ["azure", "azure-client", "clarifai", "clarifai-grpc"])
 def test_a_language_that_can_be_chosen_is_part_of_the_request(service, server, pictures, name):
     english, german = service(name), service(name, language="de")
     assert english.request(pictures[0]) != german.request(pictures[0])
@@ -255,6 +255,16 @@ def test_what_a_service_cannot_be_told(service, options, says):
     with pytest.raises(SpecError, match=says) as caught:
         service("azure", **options)
     assert "sk-live" not in str(caught.value)
+
+
+@every
+def test_what_is_on_this_machine_is_reached_without_a_proxy(service, server, pictures, monkeypatch, name):
+    for variable in ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+        monkeypatch.setenv(variable.upper(), "http://127.0.0.1:9")
+    for variable in ("no_proxy", "NO_PROXY", "no_grpc_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    assert service(name, retries=0).score(pictures[:1])["Thing"] == pytest.approx(0.98)
 
 
 def test_without_a_key_nothing_is_sent(service, server, pictures, monkeypatch):

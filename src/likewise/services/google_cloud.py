@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from likewise.errors import LikewiseError, ServiceError, SpecError
 from likewise.services.google import LARGEST, judged, labels_of
-from likewise.services.google_line import HELP, found_credentials, is_plain, opened, package
+from likewise.services.google_line import HELP, found_credentials, opened, package
 from likewise.services.reading import Reading
 from likewise.services.retry import Transient, retry_after
-from likewise.services.secret import check_address, scrubbed
+from likewise.services.secret import check_host, is_plain, scrubbed
 from likewise.services.service import Service
 from likewise.services.wire import KEY, LATER
 
@@ -44,9 +44,7 @@ class GoogleCloud(Service):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.endpoint = check_address(self.endpoint)
-        if urlsplit(self.endpoint)[2:] != ("", "", ""):
-            raise SpecError("google-cloud: endpoint is a host, without a path", got=repr(self.endpoint[:80]))
+        self.endpoint = check_host(self.endpoint, self.name)
         if self.transport not in ("grpc", "rest"):
             raise SpecError("google-cloud: transport is 'grpc' or 'rest'", got=repr(self.transport)[:80])
         self._client: Any = None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
-from likewise.errors import PluginError, ServiceError
-from likewise.services.secret import hush
+from likewise.errors import ServiceError
+from likewise.services.extras import part_of
+from likewise.services.grpc_line import ONE_TRY, host_and_port, plain_channel
+from likewise.services.secret import hush, is_plain
 
 VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"  # the standard one; it names a file
 HELP = (
@@ -18,24 +19,12 @@ HELP = (
     "what was answered is kept."
 )
 _CLIENT = "google.cloud.vision_v1"
-_PATIENCE_IS_OURS = ("grpc.enable_retries", 0)
-_NO_LIMIT = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
-_NO_PROXY = ("grpc.enable_http_proxy", 0)  # what is on this machine is reached directly
 
 
 def package(name: str) -> Any:
     """Load a part of Google's client, which is an extra."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        fix = "pip install 'likewise[google]', or ask google-vision with an API key."
-        rule = "google-cloud is spoken to through google-cloud-vision"
-        raise PluginError(rule, got="no such package", fix=fix) from error
-
-
-def is_plain(endpoint: str) -> bool:
-    """Say whether a line is not in secret; an address that was checked is then on this machine, and gets no key."""
-    return urlsplit(endpoint).scheme == "http"
+    fix = "pip install 'likewise[google]', or ask google-vision with an API key."
+    return part_of(name, rule="google-cloud is spoken to through google-cloud-vision", fix=fix)
 
 
 def found_credentials(name: str) -> Any:
@@ -68,15 +57,15 @@ def opened(endpoint: str, transport: str, credentials: Any) -> Any:
         anonymous = package("google.auth.credentials").AnonymousCredentials
         line = kind(host=parts.netloc, url_scheme=parts.scheme, credentials=credentials or anonymous())
         line._session.max_redirects = 0  # pictures go where the plan says, and nowhere else
+        line._session.trust_env = not is_plain(endpoint)  # what is on this machine is reached directly
     else:
-        line = kind(host=parts.netloc, channel=_channel(kind, parts, credentials))
+        line = kind(host=parts.netloc, channel=_channel(kind, endpoint, credentials))
     made = client(transport=line)
     hush()  # again: making the client sets up logs of its own
     return made
 
 
-def _channel(kind: Any, parts: SplitResult, credentials: Any) -> Any:
-    options = [_PATIENCE_IS_OURS, *_NO_LIMIT]
+def _channel(kind: Any, endpoint: str, credentials: Any) -> Any:
     if credentials is None:
-        return package("grpc").insecure_channel(parts.netloc, options=[*options, _NO_PROXY])
-    return kind.create_channel(f"{parts.hostname}:{parts.port or 443}", credentials=credentials, options=options)
+        return plain_channel(package("grpc"), endpoint)
+    return kind.create_channel(host_and_port(endpoint), credentials=credentials, options=list(ONE_TRY))

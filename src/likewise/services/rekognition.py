@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from likewise.errors import PluginError, ServiceError, SpecError
+from likewise.errors import ServiceError, SpecError
+from likewise.services.extras import part_of
 from likewise.services.reading import Reading
 from likewise.services.retry import Refused, Transient, retry_after
-from likewise.services.secret import check_address, scrubbed
+from likewise.services.secret import check_address, is_plain, scrubbed
 from likewise.services.service import Service
 
 _BAD_PICTURE = {"ImageTooLargeException", "InvalidImageFormatException"}
@@ -79,6 +79,7 @@ class Rekognition(Service):
             connect_timeout=self.timeout,
             read_timeout=self.timeout,
             max_pool_connections=self.concurrency,
+            proxies={} if is_plain(self.endpoint) else None,  # what is on this machine is reached directly
         )
         self._boto = self._session().client(
             "rekognition", region_name=self.region, endpoint_url=self.endpoint, config=config
@@ -141,8 +142,4 @@ class Rekognition(Service):
 
 def _package(name: str) -> Any:
     """Load a part of Amazon's client, which is an extra."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        fix = "pip install 'likewise[apis]'"
-        raise PluginError("rekognition is spoken to through boto3", got="no such package", fix=fix) from error
+    return part_of(name, rule="rekognition is spoken to through boto3", fix="pip install 'likewise[apis]'")

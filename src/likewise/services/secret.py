@@ -6,13 +6,13 @@ import ipaddress
 import logging
 import os
 import re
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from likewise.errors import SpecError
 
 HIDDEN = "(key)"
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-_TALKATIVE = ("boto3", "botocore", "urllib3", "httpx2", "httpcore2", "google", "grpc")
+_TALKATIVE = ("boto3", "botocore", "urllib3", "httpx2", "httpcore2", "google", "grpc", "azure")
 
 
 def key_from(variable: str, service: str) -> str:
@@ -21,6 +21,9 @@ def key_from(variable: str, service: str) -> str:
     if not key:
         fix = f"Set it in the shell: export {variable}=...   Keys stand in no file of an audit."
         raise SpecError(f"{service} finds its key in the environment variable {variable}", got="nothing", fix=fix)
+    if not (key.isascii() and key.isprintable()):  # the clients' own errors would repeat it
+        fix = f"Set {variable} again; something came along when it was copied."
+        raise SpecError(f"the key in {variable} is plain letters, which a header can hold", got="others", fix=fix)
     return key
 
 
@@ -37,12 +40,34 @@ def check_address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SpecError("the address of a service begins with https://", got=repr(url.partition("?")[0][:80]))
+    if not _has_a_port_or_none(parts):
+        raise SpecError("the port of a service is a number up to 65535", got=repr(url.partition("?")[0][:80]))
     if parts.username or parts.password:
         raise SpecError("the address of a service holds no password", got="one", fix="Send the key in a header.")
     if parts.scheme == "http" and not _is_here(parts.hostname):
         fix = "Use https://; plain http is for services on this machine."
         raise SpecError("a service elsewhere is spoken to in secret", got=f"http://{parts.hostname}", fix=fix)
     return url.rstrip("/")
+
+
+def check_host(url: str, service: str) -> str:
+    """Return the address of a service that is only a host, as gRPC has it."""
+    url = check_address(url)
+    if urlsplit(url)[2:] != ("", "", ""):
+        raise SpecError(f"{service}: endpoint is a host, without a path", got=repr(url.partition("?")[0][:80]))
+    return url
+
+
+def is_plain(endpoint: str) -> bool:
+    """Say whether a line is not in secret; an address that was checked is then on this machine."""
+    return urlsplit(endpoint).scheme == "http"
+
+
+def _has_a_port_or_none(parts: SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
 
 
 def _is_here(host: str) -> bool:

@@ -1,22 +1,55 @@
-"""Plain REST: one POST a picture, and what each kind of refusal means."""
+"""Answers over HTTP, and what each kind of refusal means; plain REST: one POST a picture."""
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
-from likewise.errors import PluginError, ServiceError
+from likewise.errors import ServiceError
+from likewise.services.extras import part_of
+from likewise.services.keyed import Keyed
 from likewise.services.retry import Refused, Transient, retry_after
-from likewise.services.secret import check_address, check_variable, key_from, scrubbed
-from likewise.services.service import Service
+from likewise.services.secret import is_plain, scrubbed
 
 LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 KEY = frozenset({401, 403})
+
+
+@dataclass(kw_only=True)
+class Http(Keyed):
+    """A service that answers over HTTP, whoever carries the answer here."""
+
+    bad_picture: ClassVar[frozenset[int]] = frozenset({413, 415, 422})
+    """The statuses that blame the picture and not the request."""
+
+    def _blames_picture(self, status: int, answer: Any) -> str:
+        """Return why the service will not look at this picture; empty when the request itself is wrong."""
+        return f"status {status}" if status in self.bad_picture else ""
+
+    def _understood(self, status: int, headers: Any, body: bytes) -> Any:
+        answer = _parsed(body)
+        if status in LATER:
+            raise Transient(f"status {status}: {self._words_of(answer)}", wait=retry_after(headers))
+        if 200 <= status < 300:
+            if answer is None:
+                raise Transient("an answer that is cut off or not JSON", charged=True)
+            return answer
+        if 300 <= status < 400:
+            raise ServiceError(f"{self.name} answers where it was asked", got="a redirect")
+        reason = self._blames_picture(status, answer)
+        if reason:
+            raise Refused(reason, answer)
+        told = f"status {status}: {self._words_of(answer)}"
+        if status in KEY or "api key" in told.lower():
+            raise self._locked_out(told)
+        raise ServiceError(f"{self.name} understands the request", got=told)
+
+    def _words_of(self, answer: Any) -> str:
+        """Find the service's own message in its error; the key is taken out before it is cut, or a part might stay."""
+        return scrubbed(_message(answer), self._secrets())[:200]
 
 
 @dataclass(frozen=True)
@@ -31,29 +64,13 @@ class Post:
 
 
 @dataclass(kw_only=True)
-class Rest(Service):
+class Rest(Http):
     """A service that is spoken to in JSON over HTTP."""
-
-    endpoint: str = ""
-    """Where the service is."""
-    key_env: str = ""
-    """The environment variable that holds the key."""
-
-    bad_picture: ClassVar[frozenset[int]] = frozenset({413, 415, 422})
-    """The statuses that blame the picture and not the request."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.endpoint = check_address(self.endpoint)
-        if self.key_env:
-            check_variable(self.key_env)
         self._client: Any = None
         _httpx()
-
-    @property
-    def where(self) -> str:
-        """The host that the pictures go to."""
-        return urlsplit(self.endpoint).netloc
 
     def _post(self, image: bytes) -> Post:
         """Say what is sent about one picture."""
@@ -63,20 +80,12 @@ class Rest(Service):
         """Say in which header the key goes."""
         raise NotImplementedError
 
-    def _blames_picture(self, status: int, answer: Any) -> str:
-        """Return why the service will not look at this picture; empty when the request itself is wrong."""
-        return f"status {status}" if status in self.bad_picture else ""
-
-    def _secrets(self) -> list[str]:
-        return [self._key()] if self.key_env else []
-
-    def _key(self) -> str:
-        return key_from(self.key_env, self.name)
-
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        with _httpx().Client(timeout=self.timeout, follow_redirects=False) as self._client:  # it would carry the key on
-            yield
+        """Open one line for all threads; what is on this machine is reached without a proxy."""
+        env = not is_plain(self.endpoint)
+        with _httpx().Client(timeout=self.timeout, follow_redirects=False, trust_env=env) as self._client:
+            yield  # a redirect would carry the key on
 
     def _ask(self, image: bytes) -> Any:
         httpx2 = _httpx()
@@ -92,35 +101,10 @@ class Rest(Service):
             raise Transient(f"no connection ({type(error).__name__})") from None
         return self._understood(answer.status_code, answer.headers, answer.content)
 
-    def _understood(self, status: int, headers: Any, body: bytes) -> Any:
-        answer = _parsed(body)
-        if status in LATER:
-            raise Transient(f"status {status}: {self._words_of(answer)}", wait=retry_after(headers))
-        if 200 <= status < 300:
-            if answer is None:
-                raise Transient("an answer that is cut off or not JSON", charged=True)
-            return answer
-        reason = self._blames_picture(status, answer)
-        if reason:
-            raise Refused(reason, answer)
-        told = f"status {status}: {self._words_of(answer)}"
-        if status in KEY or "api key" in told.lower():
-            fix = f"Set {self.key_env} to a key that is valid; what was answered is kept."
-            raise ServiceError(f"{self.name} accepts the key", got=told, fix=fix)
-        raise ServiceError(f"{self.name} understands the request", got=told)
-
-    def _words_of(self, answer: Any) -> str:
-        """Find the service's own message in its error; the key is taken out before it is cut, or a part might stay."""
-        return scrubbed(_message(answer), self._secrets())[:200]
-
 
 def _httpx() -> Any:
     """Load the client, which is an extra."""
-    try:
-        return importlib.import_module("httpx2")
-    except ImportError as error:
-        fix = "pip install 'likewise[apis]'"
-        raise PluginError("a service is spoken to through httpx2", got="no such package", fix=fix) from error
+    return part_of("httpx2", rule="a service is spoken to through httpx2", fix="pip install 'likewise[apis]'")
 
 
 def _parsed(body: bytes) -> Any:

@@ -1,0 +1,218 @@
+"""Microsoft's own client, over real HTTP, plain and over TLS."""
+
+from __future__ import annotations
+
+import json
+import logging
+import ssl
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from in_secret import asked_apart, certified
+from likewise.errors import CostError, PluginError, ServiceError, SpecError
+from likewise.plugins import create
+from tagging_services import KEY, tagger
+
+NAME = "azure-client"
+HEADER = "Ocp-Apim-Subscription-Key"
+
+
+def test_the_client_and_rest_say_the_same(service, server, pictures):
+    server.see = lambda picture: [("Thing", 0.1), ("Beard", float(picture.mean()) / 255), ("None", 0.0)]
+    by_rest = service("azure").score(pictures)
+    by_client = service(NAME).score(pictures)
+    assert {label: values.tolist() for label, values in by_client.items()} == {
+        label: values.tolist() for label, values in by_rest.items()
+    }
+
+
+def test_an_answer_is_kept_in_the_form_of_rest(service, server, pictures, tmp_path):
+    kept = []
+    for name in (NAME, "azure"):
+        service(name).score(pictures[-1:])
+        kept.append(json.loads((tmp_path / f"cassettes/{name}.jsonl").read_text()))
+    assert kept[0]["answer"] == kept[1]["answer"]
+    assert kept[0]["model"] == kept[1]["model"] == "3.0"
+    assert (kept[0]["asked"]["api"], kept[1]["asked"]["api"]) == ("2023-10-01", "2024-02-01")
+
+
+def test_what_is_asked_for(service, server, pictures):
+    service(NAME).score(pictures[:1])
+    service(NAME, language="de", model_version="2023-10-01").score(pictures[:1])
+    usual, own = (parse_qs(urlsplit(path).query) for path in server.paths)
+    assert usual == {
+        "api-version": ["2023-10-01"],
+        "features": ["tags"],
+        "language": ["en"],
+        "model-version": ["latest"],
+    }
+    assert (own["language"], own["model-version"]) == (["de"], ["2023-10-01"])
+    assert [headers[HEADER] for headers in server.headers] == [KEY, KEY]
+    assert not any(KEY in path for path in server.paths)
+
+
+def test_the_settings_are_part_of_the_request(service, pictures):
+    usual = service(NAME).request(pictures[0])
+    assert service(NAME, model_version="2023-10-01").request(pictures[0]) != usual
+    with pytest.raises(PluginError, match="no option 'api_version'"):
+        service(NAME, api_version="2024-02-01")
+
+
+@pytest.mark.parametrize("mood", ["busy", "broken", "empty", "list", "cut", "half"])
+def test_twice_turned_away_and_then_heard(service, server, pictures, mood):
+    server.moods = [mood, mood]
+    made = service(NAME, concurrency=1)
+    assert made.score(pictures[:1])["Thing"] == pytest.approx(0.98)
+    assert server.calls == 3  # the client itself tries nothing again
+    replayed = service(NAME, replay=True, most=0.0)
+    assert replayed.score(pictures[:1])["Thing"] == pytest.approx(0.98)
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize(
+    ("mood", "says"),
+    [
+        ("busy", "status 429: Requests have exceeded rate limit"),
+        ("broken", "status 500"),
+        ("late", "no answer in time"),
+        ("cut", "an answer that was cut off"),
+        ("half", "an answer that is cut off or not JSON"),
+        ("dropped", "an answer that was cut off"),
+    ],
+)
+def test_the_client_has_no_patience_of_its_own(service, server, pictures, mood, says):
+    server.moods = [mood] * 9
+    with pytest.raises(ServiceError, match=f"within 1 tries; got {says}"):
+        service(NAME, retries=0, timeout=0.5).score(pictures[:1])
+    assert server.calls == 1
+
+
+@pytest.mark.parametrize("mood", ["busy", "broken"])
+def test_being_turned_away_costs_nothing(service, server, pictures, mood):
+    server.moods = [mood]
+    service(NAME, most=0.001).score(pictures[:1])
+
+
+@pytest.mark.parametrize("mood", ["cut", "half", "empty", "list", "late", "dropped"])
+def test_an_answer_that_came_broken_is_paid_for(service, server, pictures, mood):
+    server.moods = [mood]
+    with pytest.raises(CostError, match="larger --max-cost"):
+        service(NAME, most=0.001, timeout=0.5).score(pictures[:1])
+
+
+def test_a_call_that_takes_too_long_is_given_up_and_made_again(service, server, pictures):
+    server.moods = ["late"]
+    assert service(NAME, timeout=0.5).score(pictures[:1])["Thing"] == pytest.approx(0.98)
+    assert server.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("mood", "says"),
+    [
+        ("expired", r"accepts the key; got status 401: Access denied .* key \(key\). Set AZURE_VISION_KEY"),
+        ("forbidden", r"accepts the key; got status 403: The key \(key\) may not"),
+        ("nonsense", r"understands the request; got status 400: No such language; \(key\)"),
+        ("moved", "answers where it was asked; got a redirect"),
+    ],
+)
+@pytest.mark.parametrize("name", [NAME, "azure"])
+def test_what_will_not_pass_is_not_tried_again(service, server, pictures, name, mood, says):
+    server.moods = [mood]
+    with pytest.raises(ServiceError, match=says) as caught:
+        service(name, concurrency=1).score(pictures)
+    assert KEY not in str(caught.value)
+    assert server.calls == 1  # nor is a redirect followed
+
+
+def test_a_key_that_is_repeated_stays_unseen(service, server, pictures, caplog, tmp_path):
+    caplog.set_level(logging.DEBUG)
+    server.see = lambda picture: [("Thing", 0.98), (f"Key {KEY}", 0.9)]
+    made = service(NAME)
+    for name in ("azure", "azure.core.pipeline.policies.http_logging_policy", "urllib3"):
+        logging.getLogger(name).setLevel(logging.DEBUG)  # even who asks for the client's logs gets no key
+    made.score(pictures[:1])
+    kept = (tmp_path / f"cassettes/{NAME}.jsonl").read_text()
+    assert "Key (key)" in kept
+    assert KEY not in kept + caplog.text
+    assert not [record for record in caplog.records if record.name.startswith(("azure", "urllib3"))]
+
+
+def test_nobody_there(service, pictures):
+    made = service(NAME, endpoint="http://127.0.0.1:9", retries=1)
+    with pytest.raises(ServiceError, match="within 2 tries; got no connection"):
+        made.score(pictures[:1])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"endpoint": ""}, "azure-client needs the endpoint of your own resource; got none"),
+        ({"endpoint": "http://vision.example"}, "spoken to in secret; got http://vision.example"),
+        ({"endpoint": "vision.example"}, "begins with https://"),
+        ({"key_env": KEY}, "key_env is the name of an environment variable, in capitals; got something else"),
+    ],
+)
+def test_what_it_cannot_be_told(service, options, says):
+    with pytest.raises(SpecError, match=says) as caught:
+        service(NAME, **options)
+    assert KEY not in str(caught.value)
+
+
+def test_without_the_client_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "azure.ai.vision.imageanalysis", None)
+    with pytest.raises(PluginError, match=r"no such package.*likewise\[azure\].*the same by REST"):
+        create("classifier", NAME, {"endpoint": "https://vision.example"})
+    create("classifier", "azure", {"endpoint": "https://vision.example"})
+
+
+def test_a_missing_key_is_said_before_anything_is_sent(service, server, pictures, monkeypatch):
+    monkeypatch.delenv("AZURE_VISION_KEY")
+    made = service(NAME)
+    assert "environment variable AZURE_VISION_KEY; got nothing" in made.missing()
+    with pytest.raises(SpecError, match="AZURE_VISION_KEY; got nothing"):
+        made.score(pictures[:1])
+    assert server.calls == 0
+    assert service(NAME, replay=True).missing() == ""
+
+
+# ---- over TLS, in a process of its own
+
+
+@pytest.fixture
+def secretly(tmp_path):
+    """A server over TLS, and how it is asked: what came out, and what was said besides."""
+    _, pem, certificate = certified()
+    (tmp_path / "roots.pem").write_bytes(certificate)
+    (tmp_path / "both.pem").write_bytes(pem + certificate)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "both.pem")
+    with tagger(context) as server:
+
+        def ask(trusted=True, **options):
+            here = {"REQUESTS_CA_BUNDLE": str(tmp_path / "roots.pem")} if trusted else {}
+            told = {"endpoint": f"https://localhost:{server.server_port}", **options}
+            return asked_apart(NAME, told, tmp_path, **here)
+
+        yield server, ask
+
+
+def test_it_speaks_in_secret(secretly, tmp_path):
+    server, ask = secretly
+    server.moods = ["", "expired"]
+    told, besides = ask(concurrency=1)
+    assert [headers[HEADER] for headers in server.headers] == [KEY, KEY]
+    assert "accepts the key; got status 401" in told
+    assert KEY not in told + besides + (tmp_path / f"cassettes/{NAME}.jsonl").read_text()
+    scores, besides = ask()
+    assert scores["Bright"] == pytest.approx([0.0, 200 / 255], abs=1e-4)
+    assert KEY not in besides
+
+
+def test_whom_it_does_not_trust_hears_nothing(secretly):
+    server, ask = secretly
+    told, besides = ask(trusted=False, retries=0)
+    assert "within 1 tries; got no connection" in told
+    assert server.calls == 0
+    assert KEY not in told + besides
