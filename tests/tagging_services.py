@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from PIL import Image
@@ -41,7 +42,7 @@ class Tagger(ThreadingHTTPServer):
         self.model = "3.0"
         self.models: list[str] = []
         """Versions of the next answers; then ``model``."""
-        self.key, self.pause = KEY, 0.0
+        self.key, self.token, self.pause = KEY, "", 0.0
         self.calls, self.now, self.most_at_once = 0, 0, 0
         self.times: list[float] = []
         self.lock = threading.Lock()
@@ -113,6 +114,29 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.headers.append(dict(self.headers))
         with self.server.turn() as (mood, model):
             self._answer(mood, model, body)
+
+    def do_GET(self) -> None:
+        """Give a token, as the identity of a machine on Azure gets one; or none, repeating what it was asked with."""
+        with self.server.turn() as (mood, _):
+            asked = parse_qs(urlsplit(self.path).query)
+            given = self.headers["X-IDENTITY-HEADER"]
+            status, said = (
+                200,
+                {
+                    "access_token": self.server.token,
+                    "expires_on": str(int(time.time()) + 3600),
+                    "resource": asked["resource"][0],
+                    "token_type": "Bearer",
+                },
+            )
+            if mood == "refused" or given != self.server.key:
+                status, said = 400, {"statusCode": "400", "message": f"No identity for {given}"}
+            data = json.dumps(said).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
     def _answer(self, mood: str, model: str, body: bytes) -> None:
         if mood == "dropped":  # not a word, and the line is closed
@@ -215,7 +239,8 @@ def _clarifai(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
 
 
 def _azure(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
-    key, kind = handler.headers["Ocp-Apim-Subscription-Key"], {"Content-Type": "application/json; charset=utf-8"}
+    kind = {"Content-Type": "application/json; charset=utf-8"}
+    key = handler.headers["Ocp-Apim-Subscription-Key"] or handler.headers["Authorization"].removeprefix("Bearer ")
 
     def failed(status: int, code: str, words: str, **more: Any) -> Said:
         headers = {**kind, "Retry-After": "1"} if status == 429 else kind

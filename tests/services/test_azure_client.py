@@ -167,6 +167,13 @@ def test_without_the_client_the_extra_is_named(monkeypatch):
     create("classifier", "azure", {"endpoint": "https://vision.example"})
 
 
+def test_without_what_logs_in_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "azure.identity", None)
+    create("classifier", NAME, {"endpoint": "https://vision.example"})
+    with pytest.raises(PluginError, match=r"logs in through azure-identity; got no such package.*likewise\[azure\]"):
+        create("classifier", NAME, {"endpoint": "https://vision.example", "credential": "entra"})
+
+
 def test_a_missing_key_is_said_before_anything_is_sent(service, server, pictures, monkeypatch):
     monkeypatch.delenv("AZURE_VISION_KEY")
     made = service(NAME)
@@ -190,10 +197,10 @@ def secretly(tmp_path):
     context.load_cert_chain(tmp_path / "both.pem")
     with tagger(context) as server:
 
-        def ask(trusted=True, **options):
+        def ask(trusted=True, environment=None, **options):
             here = {"REQUESTS_CA_BUNDLE": str(tmp_path / "roots.pem")} if trusted else {}
             told = {"endpoint": f"https://localhost:{server.server_port}", **options}
-            return asked_apart(NAME, told, tmp_path, **here)
+            return asked_apart(NAME, told, tmp_path, **here, **(environment or {}))
 
         yield server, ask
 
@@ -216,3 +223,84 @@ def test_whom_it_does_not_trust_hears_nothing(secretly):
     assert "within 1 tries; got no connection" in told
     assert server.calls == 0
     assert KEY not in told + besides
+
+
+# ---- with a login: the identity of a machine, whose tokens a stand-in gives
+
+TOKEN = "planted-token-" + "0123456789abcdef" * 4
+
+
+@pytest.fixture
+def identity(server):
+    """Where tokens are given, and the environment in which the client finds it."""
+    server.token = TOKEN
+    return {
+        "AZURE_TOKEN_CREDENTIALS": "managedidentitycredential",
+        "IDENTITY_ENDPOINT": f"{server.url}/msi/token",
+        "IDENTITY_HEADER": KEY,
+    }
+
+
+def test_who_logs_in_needs_no_key(secretly, server, identity, tmp_path):
+    asked, ask = secretly
+    asked.key = TOKEN
+    scores, besides = ask(environment=identity, credential="entra")
+    assert scores["Bright"] == pytest.approx([0.0, 200 / 255], abs=1e-4)
+    assert [headers["Authorization"] for headers in asked.headers] == [f"Bearer {TOKEN}"] * 2
+    assert not any(HEADER in headers for headers in asked.headers)
+    kept = (tmp_path / f"cassettes/{NAME}.jsonl").read_text()
+    assert "entra" not in kept  # the answer is the same
+    for secret in (TOKEN, KEY):
+        assert secret not in besides + kept
+
+
+def test_a_login_that_the_service_refuses(secretly, identity):
+    asked, ask = secretly
+    told, besides = ask(environment=identity, credential="entra", concurrency=1)
+    assert "accepts the login; got status 401: Access denied due to invalid subscription key (key)" in told
+    assert "az login" in told
+    assert asked.calls == 1
+    assert TOKEN not in told + besides
+
+
+def test_a_login_that_is_not_given(secretly, server, identity):
+    asked, ask = secretly
+    server.moods = ["refused"] * 20
+    told, besides = ask(environment=identity, credential="entra")
+    assert "azure-client finds a login; got DefaultAzureCredential failed to retrieve a token" in told
+    assert asked.calls == 0
+    assert KEY not in told + besides
+
+
+def test_a_missing_login_is_said(server, identity, monkeypatch):
+    for variable, value in identity.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.delenv("AZURE_VISION_KEY")
+    options = {"endpoint": "https://vision.example", "credential": "entra"}
+    assert create("classifier", NAME, options).missing() == ""
+    server.moods = ["refused"] * 20
+    assert "azure-client finds a login; got" in create("classifier", NAME, options).missing()
+    assert create("classifier", NAME, {**options, "replay": True}).missing() == ""
+    monkeypatch.setenv("AZURE_TOKEN_CREDENTIALS", "nobody")
+    assert "azure-client finds a login; got Invalid value" in create("classifier", NAME, options).missing()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"credential": "password"}, "credential is 'key' or 'entra'; got 'password'"),
+        ({"credential": "entra"}, "a login is for a service that is spoken to in secret; got http://127.0.0.1"),
+        ({"credential": "entra", "key_env": "OTHER_KEY"}, "key_env has an effect with credential = 'key'"),
+    ],
+)
+def test_how_it_cannot_log_in(service, options, says):
+    with pytest.raises(SpecError, match=says):
+        service(NAME, **options)
+
+
+def test_who_asks_is_no_part_of_the_request(pictures):
+    options = {"endpoint": "https://vision.example"}
+    by_key = create("classifier", NAME, options)
+    assert create("classifier", NAME, {**options, "credential": "entra"}).request(pictures[0]) == by_key.request(
+        pictures[0]
+    )

@@ -12,7 +12,8 @@ from likewise.errors import SpecError
 
 HIDDEN = "(key)"
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-_TALKATIVE = ("boto3", "botocore", "urllib3", "httpx2", "httpcore2", "google", "grpc", "azure")
+_TALKATIVE = ("boto3", "botocore", "urllib3", "httpx2", "httpcore2", "google", "grpc", "azure", "msal")
+_SAYING_TOO_MUCH = "azure.identity"  # its warnings repeat what a server said of a login
 
 
 def key_from(variable: str, service: str) -> str:
@@ -89,3 +90,5 @@ def hush() -> None:
     named = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
     for name in {*_TALKATIVE, *named}:  # also those below, which may have been given a level of their own
         logging.getLogger(name).setLevel(logging.WARNING)
+    for name in {_SAYING_TOO_MUCH, *(name for name in named if name.startswith(_SAYING_TOO_MUCH))}:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
