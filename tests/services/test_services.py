@@ -248,6 +248,8 @@ def test_a_picture_too_large_for_the_service(service):
         ({"endpoint": "ftp://x"}, "begins with https"),
         ({"endpoint": "http://example.org"}, "spoken to in secret"),
         ({"endpoint": "https://me:pw@example.org"}, "holds no password"),
+        ({"endpoint": "ftp://me:sk-live@example.org:66000"}, "holds no password"),
+        ({"endpoint": "https://example.org:66000"}, "the port of a service is a number up to 65535"),
         ({"key_env": "sk-live-abcdef"}, "got something else"),
     ],
 )

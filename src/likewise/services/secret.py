@@ -39,12 +39,12 @@ def check_variable(variable: str) -> str:
 def check_address(url: str) -> str:
     """Return the address; a key goes only over https, or to this machine, and never in the address itself."""
     parts = urlsplit(url)
+    if parts.username or parts.password:  # first: the others repeat the address
+        raise SpecError("the address of a service holds no password", got="one", fix="Send the key in a header.")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SpecError("the address of a service begins with https://", got=repr(url.partition("?")[0][:80]))
     if not _has_a_port_or_none(parts):
         raise SpecError("the port of a service is a number up to 65535", got=repr(url.partition("?")[0][:80]))
-    if parts.username or parts.password:
-        raise SpecError("the address of a service holds no password", got="one", fix="Send the key in a header.")
     if parts.scheme == "http" and not _is_here(parts.hostname):
         fix = "Use https://; plain http is for services on this machine."
         raise SpecError("a service elsewhere is spoken to in secret", got=f"http://{parts.hostname}", fix=fix)
