@@ -79,6 +79,21 @@ def test_twice_turned_away_and_then_heard(service, server, pictures, mood):
     assert server.calls == 3
 
 
+@pytest.mark.parametrize("name", [NAME, "clarifai"])
+def test_codes_inside_of_an_answer_mean_the_same(service, server, pictures, name):
+    for mood, calls in (("throttled", 2), ("loading", 4)):
+        server.moods = [mood]
+        service(name, most=0.0012).score(pictures[calls : calls + 1])
+        assert server.calls == calls
+    server.moods = ["issue"]
+    with pytest.raises(CostError, match="larger --max-cost"):
+        service(name, most=0.0012).score(pictures[:1])
+    server.moods = ["no model"]
+    with pytest.raises(ServiceError, match="understands the request; got code 21200: no model"):
+        service(name).score(pictures[:1])
+    assert server.calls == 6
+
+
 @pytest.mark.parametrize("mood", ["away", "late", "busy", "throttled"])
 def test_the_client_has_no_patience_of_its_own(service, server, pictures, mood):
     server.moods = [mood] * 9

@@ -26,7 +26,8 @@ class AzureClient(AzureTags):
     def __post_init__(self) -> None:
         usual = type(self).key_env
         if self.credential not in ("key", "entra"):
-            raise SpecError("azure-client: credential is 'key' or 'entra'", got=repr(self.credential)[:80])
+            fix = "A key itself stands in the environment variable that key_env names."
+            raise SpecError("azure-client: credential is 'key' or 'entra'", got="something else", fix=fix)
         if self._logs_in() and self.key_env != usual:
             raise SpecError("azure-client: key_env has an effect with credential = 'key'", got="'entra'")
         super().__post_init__()
