@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from in_secret import asked_apart, certified
-from likewise.errors import CostError, PluginError, ServiceError, SpecError
+from likewise.errors import PluginError, SpecError
 from likewise.plugins import create
 from tagging_services import KEY, tagger
 
@@ -60,72 +60,6 @@ def test_the_settings_are_part_of_the_request(service, pictures):
         service(NAME, api_version="2024-02-01")
 
 
-@pytest.mark.parametrize("mood", ["busy", "broken", "empty", "list", "cut", "half"])
-def test_twice_turned_away_and_then_heard(service, server, pictures, mood):
-    server.moods = [mood, mood]
-    made = service(NAME, concurrency=1)
-    assert made.score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 3  # the client itself tries nothing again
-    replayed = service(NAME, replay=True, most=0.0)
-    assert replayed.score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 3
-
-
-@pytest.mark.parametrize(
-    ("mood", "says"),
-    [
-        ("busy", "status 429: Requests have exceeded rate limit"),
-        ("broken", "status 500"),
-        ("late", "no answer in time"),
-        ("cut", "an answer that was cut off"),
-        ("half", "an answer that is cut off or not JSON"),
-        ("dropped", "an answer that was cut off"),
-    ],
-)
-def test_the_client_has_no_patience_of_its_own(service, server, pictures, mood, says):
-    server.moods = [mood] * 9
-    with pytest.raises(ServiceError, match=f"within 1 tries; got {says}"):
-        service(NAME, retries=0, timeout=0.5).score(pictures[:1])
-    assert server.calls == 1
-
-
-@pytest.mark.parametrize("mood", ["busy", "broken"])
-def test_being_turned_away_costs_nothing(service, server, pictures, mood):
-    server.moods = [mood]
-    service(NAME, most=0.001).score(pictures[:1])
-
-
-@pytest.mark.parametrize("mood", ["cut", "half", "empty", "list", "late", "dropped"])
-def test_an_answer_that_came_broken_is_paid_for(service, server, pictures, mood):
-    server.moods = [mood]
-    with pytest.raises(CostError, match="larger --max-cost"):
-        service(NAME, most=0.001, timeout=0.5).score(pictures[:1])
-
-
-def test_a_call_that_takes_too_long_is_given_up_and_made_again(service, server, pictures):
-    server.moods = ["late"]
-    assert service(NAME, timeout=0.5).score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 2
-
-
-@pytest.mark.parametrize(
-    ("mood", "says"),
-    [
-        ("expired", r"accepts the key; got status 401: Access denied .* key \(key\). Set AZURE_VISION_KEY"),
-        ("forbidden", r"accepts the key; got status 403: The key \(key\) may not"),
-        ("nonsense", r"understands the request; got status 400: No such language; \(key\)"),
-        ("moved", "answers where it was asked; got a redirect"),
-    ],
-)
-@pytest.mark.parametrize("name", [NAME, "azure"])
-def test_what_will_not_pass_is_not_tried_again(service, server, pictures, name, mood, says):
-    server.moods = [mood]
-    with pytest.raises(ServiceError, match=says) as caught:
-        service(name, concurrency=1).score(pictures)
-    assert KEY not in str(caught.value)
-    assert server.calls == 1  # nor is a redirect followed
-
-
 def test_a_key_that_is_repeated_stays_unseen(service, server, pictures, caplog, tmp_path):
     caplog.set_level(logging.DEBUG)
     server.see = lambda picture: [("Thing", 0.98), (f"Key {KEY}", 0.9)]
@@ -137,12 +71,6 @@ def test_a_key_that_is_repeated_stays_unseen(service, server, pictures, caplog, 
     assert "Key (key)" in kept
     assert KEY not in kept + caplog.text
     assert not [record for record in caplog.records if record.name.startswith(("azure", "urllib3"))]
-
-
-def test_nobody_there(service, pictures):
-    made = service(NAME, endpoint="http://127.0.0.1:9", retries=1)
-    with pytest.raises(ServiceError, match="within 2 tries; got no connection"):
-        made.score(pictures[:1])
 
 
 @pytest.mark.parametrize(
@@ -160,28 +88,11 @@ def test_what_it_cannot_be_told(service, options, says):
     assert KEY not in str(caught.value)
 
 
-def test_without_the_client_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "azure.ai.vision.imageanalysis", None)
-    with pytest.raises(PluginError, match=r"no such package.*likewise\[azure\].*the same by REST"):
-        create("classifier", NAME, {"endpoint": "https://vision.example"})
-    create("classifier", "azure", {"endpoint": "https://vision.example"})
-
-
 def test_without_what_logs_in_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "azure.identity", None)
     create("classifier", NAME, {"endpoint": "https://vision.example"})
     with pytest.raises(PluginError, match=r"logs in through azure-identity; got no such package.*likewise\[azure\]"):
         create("classifier", NAME, {"endpoint": "https://vision.example", "credential": "entra"})
-
-
-def test_a_missing_key_is_said_before_anything_is_sent(service, server, pictures, monkeypatch):
-    monkeypatch.delenv("AZURE_VISION_KEY")
-    made = service(NAME)
-    assert "environment variable AZURE_VISION_KEY; got nothing" in made.missing()
-    with pytest.raises(SpecError, match="AZURE_VISION_KEY; got nothing"):
-        made.score(pictures[:1])
-    assert server.calls == 0
-    assert service(NAME, replay=True).missing() == ""
 
 
 # ---- over TLS, in a process of its own

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 
 import pytest
 from clarifai_grpc.channel.clarifai_channel import ClarifaiChannel
@@ -12,7 +11,7 @@ from clarifai_grpc.grpc.api import service_pb2, service_pb2_grpc
 
 from clarifai_stand_in import outputs
 from in_secret import asked_apart, certified
-from likewise.errors import CostError, PluginError, ServiceError, SpecError
+from likewise.errors import CostError, ServiceError, SpecError
 from likewise.plugins import create
 from tagging_services import KEY
 
@@ -65,20 +64,6 @@ def test_the_settings_are_part_of_the_request(pictures):
         assert create("classifier", NAME, options).request(pictures[0]) != usual
 
 
-MOODS = ["busy", "away", "broken", "empty", "throttled", "loading", "issue", "garbled"]
-
-
-@pytest.mark.parametrize("mood", MOODS)
-def test_twice_turned_away_and_then_heard(service, server, pictures, mood):
-    server.moods = [mood, mood]
-    made = service(NAME, concurrency=1)
-    assert made.score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 3  # the client itself tries nothing again
-    replayed = service(NAME, replay=True, most=0.0)
-    assert replayed.score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 3
-
-
 @pytest.mark.parametrize("name", [NAME, "clarifai"])
 def test_codes_inside_of_an_answer_mean_the_same(service, server, pictures, name):
     for mood, calls in (("throttled", 2), ("loading", 4)):
@@ -92,14 +77,6 @@ def test_codes_inside_of_an_answer_mean_the_same(service, server, pictures, name
     with pytest.raises(ServiceError, match="understands the request; got code 21200: no model"):
         service(name).score(pictures[:1])
     assert server.calls == 6
-
-
-@pytest.mark.parametrize("mood", ["away", "late", "busy", "throttled"])
-def test_the_client_has_no_patience_of_its_own(service, server, pictures, mood):
-    server.moods = [mood] * 9
-    with pytest.raises(ServiceError, match="within 1 tries"):
-        service(NAME, retries=0, timeout=0.5).score(pictures[:1])
-    assert server.calls == 1
 
 
 def test_channels_of_the_clients_own_have_one(server):
@@ -117,46 +94,6 @@ def test_a_pause_that_a_gateway_asks_for_is_kept(service, server, pictures):
     server.moods = ["wait"]
     service(NAME).score(pictures[:1])
     assert server.times[1] - server.times[0] >= 1.0
-
-
-@pytest.mark.parametrize("mood", ["busy", "away", "throttled", "loading"])
-def test_being_turned_away_costs_nothing(service, server, pictures, mood):
-    server.moods = [mood]
-    service(NAME, most=0.0012).score(pictures[:1])
-
-
-@pytest.mark.parametrize("mood", ["cut", "half", "empty", "broken", "issue", "late"])
-def test_an_answer_that_came_broken_is_paid_for(service, server, pictures, mood):
-    server.moods = [mood]
-    with pytest.raises(CostError, match="larger --max-cost"):
-        service(NAME, most=0.0012, timeout=0.5).score(pictures[:1])
-
-
-def test_a_call_that_takes_too_long_is_given_up_and_made_again(service, server, pictures):
-    server.moods = ["late"]
-    assert service(NAME, timeout=0.5).score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 2
-    server.moods = ["late"]
-    with pytest.raises(ServiceError, match="within 1 tries; got DEADLINE_EXCEEDED"):
-        service(NAME, timeout=0.5, retries=0).score(pictures[1:2])
-
-
-@pytest.mark.parametrize(
-    ("mood", "says"),
-    [
-        ("expired", r"accepts the key; got code 11008: Invalid API key .*Key \(key\). Set CLARIFAI_PAT"),
-        ("forbidden", r"accepts the key; got PERMISSION_DENIED: forbidden: Key \(key\)"),
-        ("nonsense", r"understands the request; got INVALID_ARGUMENT: nonsense: Key \(key\)"),
-        ("no model", r"understands the request; got code 21200: no model: Key \(key\)"),
-        ("spent", r"understands the request; got code 11004: spent: Key \(key\)"),
-    ],
-)
-def test_what_will_not_pass_is_not_tried_again(service, server, pictures, mood, says):
-    server.moods = [mood]
-    with pytest.raises(ServiceError, match=says) as caught:
-        service(NAME, concurrency=1).score(pictures)
-    assert KEY not in str(caught.value)
-    assert server.calls == 1
 
 
 @pytest.mark.parametrize("mood", ["away", "broken", "throttled", "issue"])
@@ -181,12 +118,6 @@ def test_a_key_that_no_header_can_hold_is_not_repeated(service, server, pictures
     assert server.calls == 0
 
 
-def test_nobody_there(service, pictures):
-    made = service(NAME, endpoint="http://127.0.0.1:9", retries=1)
-    with pytest.raises(ServiceError, match="within 2 tries; got UNAVAILABLE"):
-        made.score(pictures[:1])
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -205,25 +136,6 @@ def test_what_it_cannot_be_told(service, options, says):
 
 def test_where_it_is_unless_said_otherwise():
     assert create("classifier", NAME, {}).where == "api.clarifai.com"
-
-
-def test_without_the_client_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "clarifai_grpc.grpc.api.service_pb2_grpc", None)
-    with pytest.raises(PluginError, match=r"no such package.*likewise\[clarifai\].*the same by REST"):
-        create("classifier", NAME, {})
-    create("classifier", "clarifai", {})
-
-
-def test_a_missing_key_is_said_before_anything_is_sent(service, server, pictures, monkeypatch):
-    monkeypatch.delenv("CLARIFAI_PAT")
-    made = service(NAME)
-    assert "environment variable CLARIFAI_PAT; got nothing" in made.missing()
-    with pytest.raises(SpecError, match="CLARIFAI_PAT; got nothing"):
-        made.score(pictures[:1])
-    assert server.calls == 0
-    assert service(NAME, replay=True).missing() == ""
-    monkeypatch.setenv("OTHER_KEY", KEY)
-    assert service(NAME, key_env="OTHER_KEY").missing() == ""
 
 
 # ---- over TLS, in a process of its own

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 
 import numpy as np
 import pytest
 
 from google_stand_in import annotator
 from in_secret import asked_apart, certified
-from likewise.errors import CostError, PluginError, ServiceError, SpecError
-from likewise.plugins import create
+from likewise.errors import ServiceError, SpecError
 from tagging_services import KEY
 
 
@@ -49,63 +47,6 @@ def test_the_transport_does_not_change_the_request(service, server, pictures):
     assert over_grpc.where == "eu-vision.googleapis.com"
 
 
-@pytest.mark.parametrize("mood", ["busy", "away", "broken", "empty", "picture later"])
-def test_twice_turned_away_and_then_heard(service, server, pictures, mood):
-    server.moods = [mood, mood]
-    made = service("google-cloud", concurrency=1)
-    assert made.score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 3  # the client itself tries nothing again
-    replayed = service("google-cloud", replay=True, most=0.0)
-    assert replayed.score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 3
-
-
-@pytest.mark.parametrize("mood", ["away", "late"])
-def test_the_client_has_no_patience_of_its_own(service, server, pictures, mood):
-    server.moods = [mood]
-    with pytest.raises(ServiceError, match="within 1 tries"):
-        service("google-cloud", retries=0, timeout=0.5).score(pictures[:1])
-    assert server.calls == 1
-
-
-@pytest.mark.parametrize("mood", ["busy", "away", "picture later"])
-def test_being_turned_away_costs_nothing(service, server, pictures, mood):
-    server.moods = [mood]
-    service("google-cloud", most=0.0015).score(pictures[:1])
-
-
-@pytest.mark.parametrize("mood", ["cut", "half", "empty"])
-def test_an_answer_that_came_broken_is_paid_for(service, server, pictures, mood):
-    server.moods = [mood]
-    with pytest.raises(CostError, match="larger --max-cost"):
-        service("google-cloud", most=0.0015).score(pictures[:1])
-
-
-def test_a_call_that_takes_too_long_is_given_up_and_made_again(service, server, pictures):
-    server.moods = ["late"]
-    assert service("google-cloud", timeout=0.5).score(pictures[:1])["Thing"] == pytest.approx(0.98)
-    assert server.calls == 2
-    server.moods = ["late"]
-    with pytest.raises(ServiceError, match="within 1 tries; got DEADLINE_EXCEEDED"):
-        service("google-cloud", timeout=0.5, retries=0).score(pictures[1:2])
-
-
-@pytest.mark.parametrize(
-    ("mood", "says"),
-    [
-        ("expired", "accepts the key; got UNAUTHENTICATED: The credentials are expired"),
-        ("forbidden", "accepts the key; got PERMISSION_DENIED"),
-        ("nonsense", "understands the request; got INVALID_ARGUMENT"),
-        ("picture denied", "google-cloud answers; got code 7"),
-    ],
-)
-def test_what_will_not_pass_is_not_tried_again(service, server, pictures, mood, says):
-    server.moods = [mood]
-    with pytest.raises(ServiceError, match=says):
-        service("google-cloud", concurrency=1).score(pictures)
-    assert server.calls == 1
-
-
 @pytest.mark.parametrize("mood", ["broken", "cut", "half", "busy"])
 def test_accidents_over_rest_are_tried_again(service, server, pictures, mood):
     server.moods = [mood, mood]
@@ -139,13 +80,6 @@ def test_pictures_do_not_follow_a_redirect(service, server, pictures):
     assert server.calls == 1
 
 
-def test_nobody_there(service, pictures):
-    for transport in ("grpc", "rest"):
-        made = service("google-cloud", endpoint="http://127.0.0.1:9", transport=transport, retries=1)
-        with pytest.raises(ServiceError, match=r"within 2 tries; got (UNAVAILABLE|no connection)"):
-            made.score(pictures[:1])
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -159,13 +93,6 @@ def test_nobody_there(service, pictures):
 def test_what_it_cannot_be_told(service, options, says):
     with pytest.raises(SpecError, match=says):
         service("google-cloud", **options)
-
-
-def test_without_the_client_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "google.cloud.vision_v1", None)
-    with pytest.raises(PluginError, match=r"no such package.*likewise\[google\].*google-vision with an API key"):
-        create("classifier", "google-cloud", {})
-    create("classifier", "google-vision", {})
 
 
 @pytest.mark.parametrize(
