@@ -6,6 +6,8 @@ constant maps, so a latent always gives the same image.
 
 A latent has 23 rows: row 0 styles the convolution at 4 px; rows 1+3l, 2+3l, 3+3l style the step up and the two
 convolutions of layer l (8 * 2^l px, l = 0..6); row 22 styles the wavelet coefficients of the image.
+
+Features lie in memory with their channels last, ``[n, h, w, c]``, which suits pointwise and depthwise convolutions.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from likewise.models.device import device as find_device
 from likewise.models.generator import TorchGenerator, checked_truncation
@@ -48,14 +52,39 @@ class Mapping(nn.Sequential):
 
 
 def haar(x: Tensor) -> Tensor:
-    """Undo a Haar wavelet: ``[n, 4c, h, w]``, the c low bands first, becomes ``[n, c, 2h, 2w]``."""
-    n, channels, h, w = x.shape
-    low = x[:, : channels // 4]
-    down, right, both = x[:, channels // 4 :].view(n, channels // 4, 3, h, w).unbind(2)
+    """Undo a Haar wavelet: ``[n, h, w, 4c]``, the c low bands first, becomes ``[n, 2h, 2w, c]``."""
+    n, h, w, channels = x.shape
+    low = x[..., : channels // 4]
+    down, right, both = x[..., channels // 4 :].view(n, h, w, channels // 4, 3).unbind(4)
     plus, minus = low + down, low - down
     rest, less = right + both, right - both
-    corners = torch.stack([plus + rest, plus - rest, minus + less, minus - less], dim=2)  # [n, c, 4, h, w]
-    return F.pixel_shuffle(corners.view(n, channels, h, w) / 2, 2)
+    upper = torch.stack([plus + rest, plus - rest], dim=3)  # [n, h, w, 2, c]
+    lower = torch.stack([minus + less, minus - less], dim=3)
+    return torch.stack([upper, lower], dim=2).view(n, 2 * h, 2 * w, channels // 4) / 2
+
+
+class Pointwise(torch.autograd.Function):
+    """A pointwise convolution, its weights times a style: ``[n, p, in]`` becomes ``[n, p, out]``.
+
+    Its own slopes, because those towards the style are sums over those towards the pixels: left to itself torch would
+    multiply two matrices of all pixels once more for them.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, pixels: Tensor, weight: Tensor, style: Tensor) -> Tensor:
+        """Weigh the weights, which are fewer than the pixels."""
+        ctx.save_for_backward(pixels, weight, style)
+        return torch.bmm(pixels, (weight * style[:, None]).mT)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Return the slopes towards pixels, weight (where it is asked for) and style."""
+        pixels, weight, style = ctx.saved_tensors
+        back = slope @ weight
+        to_style = (back * pixels).sum(dim=1)
+        to_weight = (slope.mT @ pixels * style[:, None]).sum(dim=0) if ctx.needs_input_grad[1] else None
+        return back.mul_(style[:, None]), to_weight, to_style
 
 
 class Unstyled(nn.Module):
@@ -69,11 +98,14 @@ class Unstyled(nn.Module):
         self.bias = nn.Parameter(torch.empty(channels_out))
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
-        """Return ``[n, channels_out, size, size]``."""
-        x = F.conv2d(x, self.depthwise, padding=1, groups=len(self.depthwise))
-        weight = self.pointwise * style[:, None]  # [n, out, in]: cheaper than weighing every pixel
-        x = torch.bmm(weight, x.flatten(2)).view(len(x), -1, *x.shape[2:])
-        return F.leaky_relu_(x.add_(self.noise).add_(self.bias[:, None, None]), 0.2)
+        """Return ``[n, size, size, channels_out]``."""
+        seen = F.conv2d(x.permute(0, 3, 1, 2), self.depthwise, padding=1, groups=len(self.depthwise))
+        pixels = seen.permute(0, 2, 3, 1).flatten(1, 2)  # [n, size * size, in]
+        made: Tensor = Pointwise.apply(pixels, self.pointwise, style)  # type: ignore[no-untyped-call]
+        made = F.leaky_relu_(
+            made.add_(self.noise.view(-1, 1)).add_(self.bias), 0.2
+        )  # no view yet: slopes are not copied
+        return made.view(*x.shape[:3], -1)
 
 
 class StyledConv(Unstyled):
@@ -84,7 +116,7 @@ class StyledConv(Unstyled):
         self.style = nn.Linear(DIM, channels_in)
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
-        """Return ``[n, channels_out, size, size]``."""
+        """Return ``[n, size, size, channels_out]``."""
         return super().forward(x, self.style(w))
 
 
@@ -99,9 +131,10 @@ class FirstConv(nn.Module):
         self.bias = nn.Parameter(torch.empty(DIM))
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
-        """Return ``[n, 512, 4, 4]``."""
+        """Return ``[n, 4, 4, 512]`` of ``[n, 512, 4, 4]``."""
         x = F.conv2d(x * self.style(w)[:, :, None, None], self.weight, padding=1)
-        return F.leaky_relu_(x.add_(self.noise).add_(self.bias[:, None, None]), 0.2)
+        x = F.leaky_relu_(x.add_(self.noise).add_(self.bias[:, None, None]), 0.2)
+        return x.permute(0, 2, 3, 1)
 
 
 class Layer(nn.Module):
@@ -116,7 +149,7 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
         """Return the features at twice the size; ``w [n, 3, dim]``."""
-        x = haar(x * self.up(w[:, 0])[:, :, None, None])
+        x = haar(x * self.up(w[:, 0])[:, None, None])
         return self.conv2(self.conv1(x, w[:, 1]), w[:, 2])  # type: ignore[no-any-return]
 
 
@@ -131,9 +164,8 @@ class ToImage(nn.Module):
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
         """Return the image ``[n, 3, 2h, 2w]``."""
-        weight = self.weight * self.style(w)[:, None]
-        x = torch.baddbmm(self.bias[None, :, None], weight, x.flatten(2)).view(len(x), 12, *x.shape[2:])
-        return haar(x)
+        coefficients: Tensor = Pointwise.apply(x.flatten(1, 2), self.weight, self.style(w))  # type: ignore[no-untyped-call]
+        return haar(coefficients.add_(self.bias).view(*x.shape[:3], 12)).permute(0, 3, 1, 2)
 
 
 class Network(nn.Module):
@@ -151,7 +183,7 @@ class Network(nn.Module):
         self.to_img = ToImage()
 
     def features(self, w: Tensor, layers: int = LAYERS) -> Tensor:
-        """Return the features after so many layers, at ``4 * 2^layers`` px."""
+        """Return the features ``[n, h, w, c]`` after so many layers, at ``4 * 2^layers`` px."""
         x = self.conv1(self.input.expand(len(w), -1, -1, -1), w[:, 0])
         for number in range(layers):
             x = self.layers[number](x, w[:, 1 + 3 * number : 4 + 3 * number])
@@ -175,7 +207,7 @@ class TailLayer(nn.Module):
     def forward(self, x: Tensor, w: Tensor, layer: Layer) -> Tensor:
         """Return features of the same size, with the styles of the real layer."""
         style = layer.conv1.style(w[:, 1])
-        x = self.conv1(x[:, : style.shape[1]], layer.up(w[:, 0])[:, : style.shape[1]] * style / 2)
+        x = self.conv1(x[..., : style.shape[1]], layer.up(w[:, 0])[:, : style.shape[1]] * style / 2)
         return self.conv2(x, layer.conv2.style(w[:, 2]))  # type: ignore[no-any-return]
 
 
@@ -226,9 +258,10 @@ class Exit(nn.Module):
     def forward(self, w: Tensor, network: Network) -> Tensor:
         """Draw ``[n, 3, size, size]`` from ``w [n, 23, 512]``."""
         read = iter(torch.split(self.reading.weight, list(CHANNELS[self.below :]), dim=1))
-        parts = [torch.bmm(next(read) * style[:, None], x.flatten(2)) for x, style in self.stages(w, network)]
+        parts = [x.flatten(1, 2) @ (next(read) * style[:, None]).mT for x, style in self.stages(w, network)]
         grid = 4 * 2**self.below
-        return haar((torch.stack(parts).sum(dim=0) + self.reading.bias[:, None]).view(-1, 12, grid, grid))
+        coefficients = (torch.stack(parts).sum(dim=0) + self.reading.bias).view(-1, grid, grid, 12)
+        return haar(coefficients).permute(0, 3, 1, 2)
 
 
 class MobileStyleGAN(TorchGenerator):

@@ -43,10 +43,10 @@ def shown(network: Network, w: Tensor, size: int) -> Tensor:
 
 
 def bands(image: Tensor) -> Tensor:
-    """Take an image ``[n, 3, 2h, 2w]`` apart into the coefficients ``[n, 12, h, w]`` that ``haar`` puts together."""
+    """Take an image ``[n, 3, 2h, 2w]`` apart into the coefficients ``[n, h, w, 12]`` that ``haar`` puts together."""
     a, b, c, d = (image[..., i::2, j::2] for i in (0, 1) for j in (0, 1))
     high = torch.stack([a + b - c - d, a - b + c - d, a - b - c + d], dim=2).flatten(1, 2)
-    return torch.cat([a + b + c + d, high], dim=1) / 2
+    return torch.cat([a + b + c + d, high], dim=1).permute(0, 2, 3, 1) / 2
 
 
 def fitted(network: Network, size: int, w: Tensor, goals: Tensor) -> Exit:
@@ -56,10 +56,10 @@ def fitted(network: Network, size: int, w: Tensor, goals: Tensor) -> Exit:
     gram, cross = torch.zeros(width, width, dtype=torch.float64), torch.zeros(width, 12, dtype=torch.float64)
     with torch.inference_mode():
         for row, goal in zip(w[:, None], goals, strict=True):
-            seen = torch.cat([(x[0] * style[0, :, None, None]).flatten(1) for x, style in leave.stages(row, network)])
-            seen = torch.cat([seen, torch.ones(1, seen.shape[1])])  # [width, pixels]
-            gram += seen @ seen.T
-            cross += seen @ bands(goal[None].float())[0].flatten(1).T
+            seen = torch.cat([(x[0] * style[0]).flatten(0, 1) for x, style in leave.stages(row, network)], dim=1)
+            seen = torch.cat([seen, torch.ones(len(seen), 1)], dim=1)  # [pixels, width]
+            gram += seen.T @ seen
+            cross += seen.T @ bands(goal[None].float())[0].flatten(0, 1)
         solved = torch.linalg.solve(gram + RIDGE * gram.diagonal().diag(), cross).T.float()  # [12, width]
     with torch.no_grad():
         leave.reading.weight.copy_(solved[:, :-1])
