@@ -93,6 +93,14 @@ def test_most_steps_are_cheap_and_the_last_are_exact(monkeypatch):
     assert steps == [16] * REFINE[0].steps + [tiny.resolution] * REFINE[1].steps
 
 
+def test_effort_is_a_multiple_of_the_steps_and_comes_nearer():
+    ways = [solver_of(Tiny(), Squares(), "refine", weight=1e-3, seed=0, effort=effort) for effort in (0.001, 0.1, 1.0)]
+    assert [way.steps for way in ways] == [len(REFINE), 8 + 2, 80 + 20]  # a leg has a step at least
+    left = [way(targets())[1] for way in ways]
+    assert (left[0] > left[1]).all()
+    assert (left[1] > left[2]).all()
+
+
 def test_lambda_draws_the_rows_together_and_infinity_ties_them():
     x = targets()
     apart = []

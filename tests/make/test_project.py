@@ -100,6 +100,16 @@ def test_a_batch_that_is_too_large_goes_one_by_one(three, monkeypatch):
     assert three(["a", "c"])["state"].tolist() == [PROJECTED, PROJECTED]
 
 
+def test_effort_is_only_for_a_descent():
+    with pytest.raises(SpecError, match=r"got 2\. world has no gradients.*Leave effort out"):
+        solver(ProjectSpec(effort=2.0))
+
+
+def test_effort_is_told():
+    assert ProjectSpec(method="refine").words == "refine"
+    assert ProjectSpec(method="refine", effort=0.5, lambda_=1.0).words == "refine, effort 0.5, lambda 1"
+
+
 def test_an_encoder_is_only_for_the_embedded_generator():
     register("generator", "tiny", tiny.Tiny)
     with pytest.raises(PluginError, match=r"embedded generator, mobilestylegan; got 'tiny'.*refine"):
@@ -113,6 +123,9 @@ def test_an_encoder_is_only_for_the_embedded_generator():
         ({"method": "refined"}, "Did you mean 'refine'"),
         ({"method": "singh2021", "identity": "mobilefacenet"}, "only with method = 'refine'; got 'singh2021'"),
         ({"method": "encoder", "lambda_": 0.1}, "takes no steps"),
+        ({"effort": 0.0}, "above 0 and at most 100; got 0.0"),
+        ({"effort": float("nan")}, "above 0 and at most 100; got nan"),
+        ({"method": "encoder", "effort": 2.0}, "effort has an effect only with method = 'refine'; got 'encoder'"),
     ],
 )
 def test_options_without_meaning_are_refused(options, words):

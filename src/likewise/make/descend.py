@@ -227,8 +227,9 @@ class Descent:
 
 
 def solver_of(
-    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int, identity: str | None = None
-) -> Solver:
+    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int, identity: str | None = None,
+    effort: float = 1.0,
+) -> Solver:  # fmt: skip
     """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
     drawing = differentiable(generator, DifferentiableGenerator)  # type: ignore[type-abstract]
     tied, encoded = math.isinf(weight), method == "refine" and has_encoder(generator)
@@ -240,7 +241,7 @@ def solver_of(
         recogniser=_recogniser(who, drawing.device) if who else None,
         identity=SAME_PERSON,
     )
-    legs = _legs("encoded" if encoded else method, drawing, tied=tied)
+    legs = _legs("encoded" if encoded else method, drawing, tied=tied, effort=effort)
     way = Descent(objective, legs, cloud_of(drawing, seed), seed, Start(generator) if encoded else None)
     parts = {"encoder start": FAMILY} if encoded else {}
     if objective.recogniser is not None:
@@ -267,9 +268,17 @@ def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> 
     return Cloud(mean_, float(np.sqrt(variances.sum())), axes_)
 
 
-def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool) -> tuple[Leg, ...]:
+def _legs(method: str, generator: DifferentiableGenerator, *, tied: bool, effort: float) -> tuple[Leg, ...]:
     legs = {"singh2021": SINGH2021, "refine": REFINE, "encoded": ENCODED}[method]
-    return tuple(replace(leg, tied=tied, size=leg.size if leg.size in generator.sizes else None) for leg in legs)
+    return tuple(
+        replace(
+            leg,
+            steps=max(1, round(leg.steps * effort)),
+            tied=tied,
+            size=leg.size if leg.size in generator.sizes else None,
+        )
+        for leg in legs
+    )
 
 
 def _left(objective: Objective, w: Tensor, target: Tensor) -> Floats:

@@ -53,6 +53,8 @@ class ProjectSpec:
     identity: str | None = None
     """The recogniser whose distance ``refine`` makes small as well, so that the reconstruction stays the same person;
     better none that is under audit. Empty is nobody; None is mobilefacenet for the embedded generator, else nobody."""
+    effort: float = 1.0
+    """How many times its own number of steps ``refine`` takes: fewer are quicker, more come nearer to the image."""
     lambda_: float | None = None
     """Weight of the rows' deviation from their mean (of R as a mean over all entries). 0 is the expanded space,
     infinity the restricted one (all rows equal). None is the method's own: the paper's 0.1, or 0.0001 for Gauss-Newton,
@@ -68,6 +70,10 @@ class ProjectSpec:
             raise SpecError("lambda is at least 0", got=str(self.lambda_))
         if self.identity and self.method not in ("auto", "refine"):
             raise SpecError("identity has an effect only with method = 'refine'", got=repr(self.method))
+        if not 0 < self.effort <= 100:
+            raise SpecError("effort is above 0 and at most 100", got=str(self.effort))
+        if self.effort != 1 and self.method not in ("auto", "refine"):
+            raise SpecError("effort has an effect only with method = 'refine'", got=repr(self.method))
         if self.method == "encoder" and self.lambda_ is not None:
             raise SpecError(
                 "lambda has no effect with method = 'encoder', which takes no steps", got=f"{self.lambda_:g}"
@@ -76,7 +82,8 @@ class ProjectSpec:
     @property
     def words(self) -> str:
         """How it was done, for the vectors' source."""
-        return self.method + (f", lambda {self.lambda_:g}" if self.lambda_ is not None else "")
+        effort = f", effort {self.effort:g}" if self.effort != 1 else ""
+        return self.method + effort + (f", lambda {self.lambda_:g}" if self.lambda_ is not None else "")
 
 
 @dataclass(frozen=True)
@@ -179,6 +186,9 @@ def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
     if method == "auto":
         method = "refine" if hasattr(generator, "draw") else "gauss-newton"
     if method == "gauss-newton":
+        if spec.effort != 1:
+            fix = f"{spec.generator} has no gradients, so it is projected by 'gauss-newton'. Leave effort out."
+            raise SpecError("effort has an effect only with method = 'refine'", got=f"{spec.effort:g}", fix=fix)
         return generator, perceptual, _gauss_newton(generator, perceptual, spec)
     return generator, perceptual, _with_torch(generator, perceptual, method, spec)
 
@@ -191,7 +201,9 @@ def _with_torch(generator: Generator, perceptual: Perceptual, method: str, spec:
     if method == "encoder":
         return encoder_solver(generator, perceptual)
     weight = PAPER if spec.lambda_ is None else spec.lambda_
-    return solver_of(generator, perceptual, method, weight=weight, seed=spec.seed, identity=spec.identity)
+    return solver_of(
+        generator, perceptual, method, weight=weight, seed=spec.seed, identity=spec.identity, effort=spec.effort
+    )
 
 
 def _gauss_newton(generator: Generator, perceptual: Perceptual, spec: ProjectSpec) -> Solver:
