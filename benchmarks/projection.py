@@ -1,10 +1,12 @@
 """Projection of real photographs, measured: needs the CelebA-HQ subset that LIKEWISE_DATA names.
 
     python -m benchmarks.projection project --method singh2021 --perceptual lpips-vgg --images 3 --work DIR
+    python -m benchmarks.projection project --tuning --legs 128:40:0.08 1024:16:0.06 --work DIR
 
 ``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances, so a
 stopped run goes on where it was. The photographs are one each of identities in a random order with a fixed seed; the
-first are for tuning and are never judged.
+first are for tuning and are never judged. ``--legs`` tries other legs of ``refine`` (pixels:steps:rate, the full size
+last); ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +23,8 @@ import torch
 
 from likewise.cli.tuning import keep_freed_memory
 from likewise.images import Album
-from likewise.make.descend import COMPARED, shrunk
+from likewise.make import descend
+from likewise.make.descend import COMPARED, Leg, shrunk
 from likewise.make.project import ProjectSpec, solver
 from likewise.plugins import Recogniser, create, to_pictures, to_signals
 
@@ -72,6 +76,22 @@ def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
         print(f"{image}: {spent:.1f} CPU s, {perceptual.name} {left[0]:.4f}, dlib {apart:.3f}", flush=True)
 
 
+def legs(given: list[str], full: int = 1024) -> tuple[Leg, ...]:
+    """Read legs; only the first one's rate rises, because the others go on from where one has arrived."""
+    parts = [(int(size), int(steps), float(rate)) for size, steps, rate in (text.split(":") for text in given)]
+    first, *others = descend.ENCODED[:2]
+    return tuple(
+        replace(others[0] if number else first, steps=steps, rate=rate, size=None if size == full else size)
+        for number, (size, steps, rate) in enumerate(parts)
+    )
+
+
+def share(images: list[str], given: str) -> list[str]:
+    """Return every n-th image from the k-th on, for ``k/n``."""
+    number, of = map(int, given.split("/"))
+    return images[number - 1 :: of]
+
+
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -80,15 +100,22 @@ def main() -> None:
     parser.add_argument("--method", default="refine")
     parser.add_argument("--perceptual", default="lpips-alex")
     parser.add_argument("--lambda", dest="lambda_", type=float)
+    parser.add_argument("--effort", type=float, default=1.0)
+    parser.add_argument("--legs", nargs="+", help="pixels:steps:rate, instead of refine's own")
     parser.add_argument("--images", type=int, default=60)
+    parser.add_argument("--share", default="1/1", help="of the photographs: the k-th of n")
     parser.add_argument("--tuning", action="store_true", help="the photographs for tuning, not the judged ones")
     given = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
+    if given.legs:
+        descend.ENCODED = legs(given.legs)
     spec = ProjectSpec(
-        generator="mobilestylegan", perceptual=given.perceptual, method=given.method, lambda_=given.lambda_
-    )
-    project(spec, list(photographs(tuning=given.tuning)["image"][: given.images]), given.work)
+        generator="mobilestylegan", perceptual=given.perceptual, method=given.method, effort=given.effort,
+        lambda_=given.lambda_,
+    )  # fmt: skip
+    images = list(photographs(tuning=given.tuning)["image"][: given.images])
+    project(spec, share(images, given.share), given.work)
 
 
 if __name__ == "__main__":

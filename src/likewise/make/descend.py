@@ -71,11 +71,13 @@ REFINE = (
     Leg(steps=20, rate=0.03, whitened=True, memory=0.99),
 )
 """From the mean latent, for generators without an encoder."""
-ENCODED = (
-    Leg(steps=25, rate=0.08, size=128, warm=0.16, settle=1.0, whitened=True, memory=0.99),
-    Leg(steps=4, rate=0.02, warm=0.0, settle=1.0, whitened=True, memory=0.99),
+ENCODED: tuple[Leg, ...] = (
+    Leg(steps=40, rate=0.08, size=128, warm=0.16, settle=1.0, whitened=True, memory=0.99),
+    Leg(steps=16, rate=0.06, size=256, warm=0.0, settle=1.0, whitened=True, memory=0.99),
+    Leg(steps=10, rate=0.04, warm=0.0, settle=1.0, whitened=True, memory=0.99),
 )
-"""From the encoder's guess, which is near."""
+"""From the encoder's guess, which is near. Other numbers, sizes and rates were tried on photographs kept for tuning
+(``benchmarks.projection project --tuning --legs``); docs/projection.md has what came of them."""
 
 
 @dataclass(frozen=True)
