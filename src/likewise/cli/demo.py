@@ -63,7 +63,7 @@ reference = "{reference}"
 [project]                        # find: where each face lies in the generator's latent space
 generator = "{generator}"
 perceptual = "lpips-alex"
-method = "encoder"               # quick; "refine" is closer, at a minute a picture
+method = "encoder"               # quick; "refine" is closer, at half a minute a picture
 
 [match]                          # ... and who looks alike across the contrast
 distance = "mean_row"

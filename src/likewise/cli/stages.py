@@ -158,7 +158,7 @@ PROJECT = Stage(
     needs=(FACES,),
     options=_space,
     make=making.project,
-    version=3,
+    version=4,
     outside=lambda folder, plan: _files(folder, plan.vectors) | _weights(plan.encode.options if plan.encode else {}),
 )
 FIDELITY_STAGE = Stage(
