@@ -42,7 +42,10 @@ def test_freed_memory_is_kept():
     assert faults["kept"] < faults["plain"] / 5  # pages of 128 MB, asked for ten times or not at all
 
 
-def test_workers_share_the_cores():
+@pytest.mark.parametrize("given", [None, ""])
+def test_workers_share_the_cores(monkeypatch, given):
+    if given is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", given)
     assert tune(Engine(kind="processes", workers=3))["OMP_NUM_THREADS"] == "2"
     assert os.environ["MALLOC_TRIM_THRESHOLD_"] == _VARIABLES["MALLOC_TRIM_THRESHOLD_"]
 

@@ -25,7 +25,7 @@ def tune(engine: Engine) -> dict[str, str]:
     chosen = {} if any(name in os.environ for name in _VARIABLES) else dict(_VARIABLES)
     if chosen and sys.platform == "linux":
         keep_freed_memory()
-    if engine.kind == "processes" and "OMP_NUM_THREADS" not in os.environ:
+    if engine.kind == "processes" and not os.environ.get("OMP_NUM_THREADS"):  # empty would be a thread a core in each
         chosen["OMP_NUM_THREADS"] = str(max(1, _cores() // engine.workers))
     os.environ.update(chosen)
     return chosen
