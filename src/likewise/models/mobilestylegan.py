@@ -102,10 +102,8 @@ class Unstyled(nn.Module):
         seen = F.conv2d(x.permute(0, 3, 1, 2), self.depthwise, padding=1, groups=len(self.depthwise))
         pixels = seen.permute(0, 2, 3, 1).flatten(1, 2)  # [n, size * size, in]
         made: Tensor = Pointwise.apply(pixels, self.pointwise, style)  # type: ignore[no-untyped-call]
-        made = F.leaky_relu_(
-            made.add_(self.noise.view(-1, 1)).add_(self.bias), 0.2
-        )  # no view yet: slopes are not copied
-        return made.view(*x.shape[:3], -1)
+        made.add_(self.noise.view(-1, 1)).add_(self.bias)  # in place while it is no view: a view's slopes are copied
+        return F.leaky_relu_(made, 0.2).view(*x.shape[:3], -1)
 
 
 class StyledConv(Unstyled):
