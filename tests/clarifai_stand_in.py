@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import grpc
 from clarifai_grpc.grpc.api.resources_pb2 import Concept, Data, Model, ModelVersion, Output
 from clarifai_grpc.grpc.api.service_pb2 import MultiOutputResponse, PostModelOutputsRequest
 from clarifai_grpc.grpc.api.status import status_code_pb2 as codes
 from clarifai_grpc.grpc.api.status.status_pb2 import Status
 
-from grpc_stand_in import STATUSES, serving, turn_away
-from tagging_services import Tagger, decoded
+from grpc_stand_in import Moody, turn_away
+from tagging_services import decoded
 
 OF_THE_REQUEST = {
     "throttled": codes.CONN_THROTTLED,
@@ -26,45 +21,26 @@ OF_THE_REQUEST = {
 """Clarifai says most of what goes wrong inside of an answer over a line that is well."""
 
 
-class Outputs(grpc.GenericRpcHandler):
-    """Answers PostModelOutputs; ``sent`` holds the authorization of every call, ``asked`` the requests."""
+class Outputs(Moody):
+    """Answers PostModelOutputs."""
 
-    def __init__(self, tagger: Tagger) -> None:
-        self.tagger = tagger
-        self.sent: list[str] = []
-        self.asked: list[PostModelOutputsRequest] = []
-        self.lock = threading.Lock()
+    method = "/clarifai.api.V2/PostModelOutputs"
+    parsed = PostModelOutputsRequest.FromString
 
-    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
-        if details.method != "/clarifai.api.V2/PostModelOutputs":
-            return None
-        return grpc.unary_unary_rpc_method_handler(
-            self._answered,  # in bytes, so that an answer can be cut off
-            request_deserializer=PostModelOutputsRequest.FromString,
-        )
+    def fail(self, mood: str, call: grpc.ServicerContext, given: str) -> None:
+        if mood == "busy":
+            turn_away(call, "Too many requests")
+        if mood == "wait":  # as a gateway passes it on
+            call.set_trailing_metadata((("retry-after", "1"),))
+            call.abort(grpc.StatusCode.UNAVAILABLE, "later")
+        if mood == "garbled":
+            call.set_trailing_metadata((("grpc-status-details-bin", b"\xff\xff"),))
+            call.abort(grpc.StatusCode.UNAVAILABLE, "later")
 
-    def _answered(self, asked: PostModelOutputsRequest, call: grpc.ServicerContext) -> bytes:
-        given = str(dict(call.invocation_metadata()).get("authorization", ""))
-        with self.lock:
-            self.sent.append(given)
-            self.asked.append(asked)
-        with self.tagger.turn() as (mood, model):
-            if mood == "late":
-                time.sleep(1.0)
-            if mood == "busy":
-                turn_away(call, "Too many requests")
-            if mood == "wait":  # as a gateway passes it on
-                call.set_trailing_metadata((("retry-after", "1"),))
-                call.abort(grpc.StatusCode.UNAVAILABLE, "later")
-            if mood == "garbled":
-                call.set_trailing_metadata((("grpc-status-details-bin", b"\xff\xff"),))
-                call.abort(grpc.StatusCode.UNAVAILABLE, "later")
-            if mood in STATUSES:
-                call.abort(STATUSES[mood], f"{mood}: {given}")
-            data = self._said(mood, model, asked, given).SerializeToString()
-        return {"cut": data[:-10], "half": data[: len(data) // 2]}.get(mood, data)
+    def said(self, mood: str, model: str, asked: PostModelOutputsRequest, given: str) -> bytes:
+        return self._outputs(mood, model, asked, given).SerializeToString()
 
-    def _said(self, mood: str, model: str, asked: PostModelOutputsRequest, given: str) -> MultiOutputResponse:
+    def _outputs(self, mood: str, model: str, asked: PostModelOutputsRequest, given: str) -> MultiOutputResponse:
         if mood == "empty":
             return MultiOutputResponse()
         if mood == "expired" or given != f"Key {self.tagger.key}":
@@ -86,11 +62,3 @@ class Outputs(grpc.GenericRpcHandler):
 
 def _failed(code: int, words: str) -> MultiOutputResponse:
     return MultiOutputResponse(status=Status(code=code, description=words))
-
-
-@contextmanager
-def outputs(tagger: Tagger, secret: grpc.ServerCredentials | None = None) -> Iterator[tuple[Outputs, int]]:
-    """Serve on a port of 127.0.0.1; Tagger says what goes wrong."""
-    handler = Outputs(tagger)
-    with serving(handler, secret) as port:
-        yield handler, port

@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image
 
 KEY = "planted-key-7f3a91c5e2"
-OVER_GRPC = {"google-cloud": ("google_stand_in", "annotator"), "clarifai-grpc": ("clarifai_stand_in", "outputs")}
+OVER_GRPC = {"google-cloud": ("google_stand_in", "Annotator"), "clarifai-grpc": ("clarifai_stand_in", "Outputs")}
 Labels = list[tuple[str, float]]
 
 
@@ -62,8 +62,9 @@ class Tagger(ThreadingHTTPServer):
         if name not in OVER_GRPC:
             return self.url
         if name not in self.over_grpc:
-            module, start = OVER_GRPC[name]
-            self.over_grpc[name] = self.more.enter_context(getattr(import_module(module), start)(self))
+            module, kind = OVER_GRPC[name]
+            handler = getattr(import_module(module), kind)(self)
+            self.over_grpc[name] = self.more.enter_context(import_module("grpc_stand_in").serving(handler))
         return f"http://127.0.0.1:{self.over_grpc[name][1]}"
 
     @contextmanager

@@ -9,7 +9,8 @@ import pytest
 from clarifai_grpc.channel.clarifai_channel import ClarifaiChannel
 from clarifai_grpc.grpc.api import service_pb2, service_pb2_grpc
 
-from clarifai_stand_in import outputs
+from clarifai_stand_in import Outputs
+from grpc_stand_in import serving
 from in_secret import asked_apart, certified
 from likewise.errors import CostError, ServiceError, SpecError
 from likewise.plugins import create
@@ -149,7 +150,7 @@ def asked_in_secret(server, tmp_path):
     _, pem, certificate = certified()
     roots = tmp_path / "roots.pem"
     roots.write_bytes(certificate)
-    with outputs(server, grpc.ssl_server_credentials([(pem, certificate)])) as (handler, port):
+    with serving(Outputs(server), grpc.ssl_server_credentials([(pem, certificate)])) as (handler, port):
 
         def ask(trusted=True, **options):
             here = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(roots)} if trusted else {}

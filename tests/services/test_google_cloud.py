@@ -8,7 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from google_stand_in import annotator
+from google_stand_in import Annotator
+from grpc_stand_in import serving
 from in_secret import asked_apart, certified
 from likewise.errors import ServiceError, SpecError
 from tagging_services import KEY
@@ -163,7 +164,7 @@ def asked_in_secret(account, server, tmp_path):
 
     folder, _, pem = account
     secret = grpc.ssl_server_credentials([(pem, (folder / "roots.pem").read_bytes())])
-    with annotator(server, secret) as (handler, port):
+    with serving(Annotator(server), secret) as (handler, port):
 
         def ask(**options):
             here = {
