@@ -4,7 +4,7 @@
 
 On the CelebA-HQ subset and a part of FairFace: predicted gender and age, GEAR's race, the skin tone that is measured
 inside the mask, and faces that are not found. Labels are what annotators perceived. Intervals are 95 %; several images
-of a person are one cluster (in FairFace every image is its own). Faces that are not found are left out of agreements
+of a person are one cluster (in FairFace every image is its own). Images that are not found are left out of agreements
 and counted apart. Tables are printed as Markdown.
 """
 
@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analyse.resample import jackknife
-from likewise.analyse.shares import share_interval
-from likewise.engine import Engine, Result
-from likewise.images import Album
 from likewise.models.classifiers.faces import Age, Emotion, FaceResAge, Gear, Gender
-from likewise.models.pose import MeshPose, PointsPose
-from likewise.models.seen import look_for_faces
-from likewise.models.segmentation import CLASSES, Segmenter, square
-from likewise.models.tone import skin_tone
+from likewise.models.detectors.detected_faces import detect_faces
+from likewise.models.perception.color import skin_tone
+from likewise.models.perception.pose import MeshPose, PointsPose
+from likewise.models.perception.segmentation import CLASSES, Segmenter, square
+from likewise.runtime.executor import Executor, Result
+from likewise.runtime.pixels import ImageFolder
+from likewise.stats.intervals import share_interval
+from likewise.stats.jackknife import jackknife
 
 LEVEL = 0.95
 BANDS = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
@@ -41,24 +41,24 @@ Bools = npt.NDArray[np.bool_]
 class Answers:
     """The work of one chunk: what every network says about the same faces."""
 
-    album: Album
+    album: ImageFolder
 
     def __call__(self, images: list[str]) -> Result:
         """Look at these images."""
         pictures = self.album(images)
-        seen = look_for_faces(pictures)
+        seen = detect_faces(pictures)
         faceres = FaceResAge().outputs(seen)  # once for both of its heads
-        gear, mesh, points = Gear().labelled(seen), MeshPose().pose(seen), PointsPose().pose(seen)
+        gear, mesh, points = Gear().labeled(seen), MeshPose().pose(seen), PointsPose().pose(seen)
         skin = Segmenter().classes(pictures) == CLASSES.index("face skin")
         tones = [skin_tone(square(picture), mask) for picture, mask in zip(pictures, skin, strict=True)]
         races = np.stack([gear[race] for race in Gear.answers["race"]], axis=1)
         return {
             "found": seen.there,
-            "gender-v1": Gender().labelled(seen)["male"],
+            "gender-v1": Gender().labeled(seen)["male"],
             "faceres": faceres["male"][:, 0],
             "gear": gear["male"],
             "race": np.nan_to_num(races, nan=-1).argmax(axis=1),
-            "happy": Emotion().labelled(seen)["happy"],
+            "happy": Emotion().labeled(seen)["happy"],
             "age-v1": Age().years(seen),
             "faceres-age": faceres["age"] @ np.arange(1, 101, dtype=np.float32),
             "ita": np.array([tone[0] for tone in tones]),
@@ -69,8 +69,8 @@ class Answers:
 
 def answered(name: str, faces: pd.DataFrame, data: Path, work: Path) -> pd.DataFrame:
     """Return the faces with all answers; what was done before is read again."""
-    album = Album((data / name / "images").resolve(), {image: image for image in faces["image"]})
-    engine = Engine(kind="processes", workers=2, chunk=32)
+    album = ImageFolder((data / name / "images").resolve(), {image: image for image in faces["image"]})
+    engine = Executor(kind="processes", workers=2, chunk=32)
     parts = list(engine.map(Answers(album), list(faces["image"]), folder=work / f"{name}-{len(faces)}"))
     return faces.assign(**{key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
 
@@ -164,7 +164,7 @@ def ages(celeba: pd.DataFrame, fair: pd.DataFrame) -> list[dict[str, str]]:
                 "CelebA-HQ: years, not Young against Young": gap(
                     celeba[model], celeba["Young"] == 0, celeba["identity"]
                 ),
-                "FairFace: in the labelled band": share(said == band, found["identity"]),
+                "FairFace: in the labeled band": share(said == band, found["identity"]),
                 "at most one band off": share(np.abs(said - band) <= 1, found["identity"]),
             }
         )

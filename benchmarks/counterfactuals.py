@@ -27,16 +27,16 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
-from likewise.cli.tuning import tune
-from likewise.engine import Engine
-from likewise.images import Album, decode, png
-from likewise.make.align import AlignSpec
-from likewise.make.counterfactual import file_of, key_of
-from likewise.make.masked_sweep import FRAME, MaskedSweep, segmenter, size_of
-from likewise.make.placed import Placed, Placer
-from likewise.make.sweep_spec import SweepSpec, editor_of, even_levels
-from likewise.models.fader import Fader, FaderShape, save_fader
-from likewise.models.finders import finder
+from likewise.counterfactuals.face_region import FaceLocator, FaceRegion
+from likewise.counterfactuals.masked_sweep import FRAME, MaskedSweep, segmenter, size_of
+from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
+from likewise.data.align import AlignSpec
+from likewise.data.keys import file_of, key_of
+from likewise.models.detectors.registry import detector
+from likewise.models.fader.network import Fader, FaderShape, save_fader
+from likewise.runtime.cpu import tune
+from likewise.runtime.executor import Executor
+from likewise.runtime.pixels import ImageFolder, decode, png
 
 Clock = Callable[[], float]
 Array = npt.NDArray[np.uint8]
@@ -56,28 +56,29 @@ def pictures(folder: Path, count: int, side: int) -> dict[str, str]:
     return files
 
 
-def plain(spec: SweepSpec, album: Album, folder: Path, clock: Clock) -> float:
+def plain(spec: SweepSpec, album: ImageFolder, folder: Path, clock: Clock) -> float:
     """Make every counterfactual by itself; return the seconds."""
     editor = editor_of(spec)
-    place = Placer(finder(spec.finder), segmenter(), AlignSpec(frame=FRAME, size=size_of(editor)), size_of(editor))
+    size = size_of(editor)
+    place = FaceLocator(detector(spec.detector), segmenter(), AlignSpec(frame=FRAME, size=size), size)
     folder.mkdir()
     started = clock()
     for image, file in album.files.items():
-        for level in spec.levels:
+        for level in spec.strengths:
             (face,) = place([decode(album.root / file)])
-            if isinstance(face, Placed):
+            if isinstance(face, FaceRegion):
                 edited = editor.edit(face.crop[None], level)[0]
                 Image.fromarray(face.put_back(face.crop, edited)).save(folder / file_of(key_of(image, level)))
     return clock() - started
 
 
-def together(spec: SweepSpec, album: Album, folder: Path, clock: Clock, workers: int) -> float:
-    """Make them as the verb does; return the seconds, the start of the processes included."""
+def together(spec: SweepSpec, album: ImageFolder, folder: Path, clock: Clock, workers: int) -> float:
+    """Make them as the command does; return the seconds, the start of the processes included."""
     size = size_of(editor_of(spec))
     work = MaskedSweep(spec, album, folder, align=AlignSpec(frame=FRAME, size=size))
     started = clock()
     chunk = max(4, -(-len(album.files) // (4 * workers)))
-    engine = Engine(kind="processes", workers=workers, chunk=chunk) if workers > 1 else Engine(chunk=chunk)
+    engine = Executor(kind="processes", workers=workers, chunk=chunk) if workers > 1 else Executor(chunk=chunk)
     settings = tune(engine)  # as the command line does: every process keeps to its share of the cores
     for _ in engine.map(work, list(album.files)):
         pass
@@ -94,14 +95,14 @@ def packing(folder: Path, files: dict[str, str]) -> str:
         "the library's default": lambda picture: _by_library(picture, 6),
         "the library's quickest": lambda picture: _by_library(picture, 1),
     }
-    told = {}
+    timed = {}
     for name, way in ways.items():
         started = time.process_time()
         size = sum(len(way(picture)) for picture in shown)
-        told[name] = (time.process_time() - started, size)
-    seconds, size = told["likewise"]
+        timed[name] = (time.process_time() - started, size)
+    seconds, size = timed["likewise"]
     return "\n".join(
-        f"{name}: {t / seconds:.2f} x the time, {s / size:.3f} x the bytes" for name, (t, s) in told.items()
+        f"{name}: {t / seconds:.2f} x the time, {s / size:.3f} x the bytes" for name, (t, s) in timed.items()
     )
 
 
@@ -138,12 +139,12 @@ def main() -> None:
         torch.manual_seed(0)
         shape = FaderShape(attributes=("perceived_gender", "smiling", "young", "eyeglasses"), size=64)
         save_fader(folder / "fader.safetensors", Fader(shape), {})
-        album = Album(folder / "images", pictures(folder / "images", given.images, given.side))
+        album = ImageFolder(folder / "images", pictures(folder / "images", given.images, given.side))
         if given.packing:
             print(packing(album.root, dict(album.files)))
             return
         options = {"weights": str(folder / "fader.safetensors")}
-        spec = SweepSpec(editor="fader", options=options, levels=even_levels(given.levels), placebo=False)
+        spec = SweepSpec(editor="fader", options=options, strengths=even_strengths(given.levels), placebo=False)
         for repeat in range(given.repeats):
             ways = [folder / f"{way}-{repeat}" for way in ("plain", "sweep")]
             seconds = [plain(spec, album, ways[0], clock), together(spec, album, ways[1], clock, workers)]

@@ -1,8 +1,9 @@
-"""How often intervals hold the truth: planted tables, many seeds, and the naive interval beside.
+"""Coverage of the intervals: simulated tables with known ground truth, many seeds, and naive intervals beside.
 
     python -m benchmarks.coverage [--only NAME] [--first 200000] [--keep parts.csv] [--write docs/coverage.md]
 
-Every experiment draws tables whose true values are known (likewise.world.planted), calls the public function on them,
+Every experiment draws tables whose true values are known (likewise.simulation.system_ratings), calls the public
+function on them,
 and counts how often the 95 % interval holds the truth. Naive means: the same estimate with the interval that takes
 every row for independent (or, for slopes, the paper's line through the rates).
 """
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import coverage_labels, coverage_models, coverage_people
+from benchmarks.coverage_hard import HARD
 from benchmarks.outcome import Outcome
 
 EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
@@ -40,6 +42,7 @@ EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "steps": coverage_people.steps,
     "tones": coverage_people.tones,
     "pictures": coverage_people.pictures,
+    **HARD,
 }
 
 
@@ -84,7 +87,9 @@ def main() -> None:
     """Run all experiments and print, or write, the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000)
-    parser.add_argument("--first", type=int, default=0, help="the first seed; fresh ones judge what old ones tuned")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first seed; use new seeds to evaluate what old ones tuned"
+    )
     parser.add_argument("--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw the kept")
     parser.add_argument("--only", choices=sorted(EXPERIMENTS))
     parser.add_argument("--keep", type=Path, help="CSV to which results are added; the table is drawn from all of it")

@@ -11,24 +11,24 @@ from scipy import stats
 
 import likewise as lw
 from benchmarks.outcome import Outcome, ends, normal
-from likewise.analyse.legs import agreement_of_legs, turned_gaps
-from likewise.analyse.placebo import rate_shifts
-from likewise.analyse.sensitivity import sensitivity
-from likewise.analyse.shares import wilson
-from likewise.analyse.slope_tests import beyond_placebo, slope_tests
-from likewise.analyse.slopes import slopes
-from likewise.world.planted import CONTRAST, LEVELS, Recognition, Turned
+from likewise.analysis.sensitivity.matched_gaps import sensitivity
+from likewise.analysis.slopes.estimate import slopes
+from likewise.analysis.slopes.placebo import rate_shifts
+from likewise.analysis.slopes.tests import excess_over_placebo, slope_tests
+from likewise.analysis.triangulation import compare_approaches, edited_gaps
+from likewise.simulation.system_ratings import CONTRAST, STRENGTHS, EditedLabels, VerificationTrials
+from likewise.stats.intervals import wilson
 
 Floats = npt.NDArray[np.float64]
 
 
 def turned(n: int, seed: int) -> Iterator[Outcome]:
     """Five faces an identity, each at five levels."""
-    world = Turned(n, seed, faces_each=5)
+    world = EditedLabels(n, seed, images_each=5)
     ratings, faces = world.tables()
     found, tests = slopes(ratings, faces, threshold=0.5).frame, slope_tests(ratings, faces, threshold=0.5).frame
-    y = ratings.frame["value"].to_numpy().reshape(-1, len(LEVELS)).mean(axis=0)
-    line = stats.linregress(np.array(LEVELS), y / y[2])
+    y = ratings.frame["value"].to_numpy().reshape(-1, len(STRENGTHS)).mean(axis=0)
+    line = stats.linregress(np.array(STRENGTHS), y / y[2])
     half = stats.t.ppf(0.975, 3) * line.stderr
     _, low, high, count = ends(found, stat="slope")
     naive = (line.slope - half, line.slope + half)
@@ -39,10 +39,14 @@ def turned(n: int, seed: int) -> Iterator[Outcome]:
     )
     _, low, high, _ = ends(tests, stat="log_odds_slope")
     yield Outcome("slope of the log odds (GEE logit)", world.log_odds_slope, low, high, None)
-    still = Turned(n, seed, faces_each=5, slope=0.0)  # the same people: what they lean to, they lean to in both arms
-    _, low, high, _ = ends(beyond_placebo(ratings, faces, *still.tables(), threshold=0.5).frame, stat="slope_excess")
+    still = EditedLabels(
+        n, seed, images_each=5, slope=0.0
+    )  # the same people: what they lean to, they lean to in both arms
+    _, low, high, _ = ends(
+        excess_over_placebo(ratings, faces, *still.tables(), threshold=0.5).frame, stat="slope_excess"
+    )
     yield Outcome("slope beyond the placebo's (jackknife by identity)", world.relative, low, high, None)
-    seldom = Turned(n, seed, faces_each=5, middle=1 / (2 * n), slope=1 / (8 * n), reach=1 / (4 * n))
+    seldom = EditedLabels(n, seed, images_each=5, middle=1 / (2 * n), slope=1 / (8 * n), reach=1 / (4 * n))
     ratings, faces = seldom.tables()
     found = slopes(ratings, faces, threshold=0.5).frame
     if (found["stat"] == "rate_slope").any():
@@ -71,7 +75,7 @@ def shifted(n: int, seed: int) -> Iterator[Outcome]:
         ignore_index=True,
     )
     ratings = frame[["image", "value"]].rename(columns={"image": "unit"}).assign(rater="planted", question="Nurse")
-    arms = lw.Faces(frame.drop(columns="value"))
+    arms = lw.Images(frame.drop(columns="value"))
     shift, low, high, _ = ends(rate_shifts(lw.Ratings(ratings), arms, threshold=0.5).frame, stat="rate_shift")
     moved = after.astype(float) - had
     naive = normal(shift, float(moved.var(ddof=1)) / len(moved))
@@ -94,15 +98,15 @@ def legs(n: int, seed: int) -> Iterator[Outcome]:
     about = np.r_[value, *(own + sign * pull / 2 + rng.normal(0, 0.5, n) for sign in (-1, 1))]
     units = [*names, *turned["image"]]
     ratings = lw.Ratings(pd.DataFrame({"unit": units, "rater": "planted", "question": "Nurse", "value": about}))
-    pairs = lw.Pairs(pd.DataFrame({"pair": names[::2], "a": names[::2], "b": names[1::2]}))
-    made = lw.Faces(turned)
-    only = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(made.images)])
-    _, low, high, _ = ends(turned_gaps(only, None, made, CONTRAST).frame, stat="gap")
+    pairs = lw.Matches(pd.DataFrame({"pair": names[::2], "a": names[::2], "b": names[1::2]}))
+    made = lw.Images(turned)
+    only = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(made.keys)])
+    _, low, high, _ = ends(edited_gaps(only, None, made, CONTRAST).frame, stat="gap")
     yield Outcome("change in edited pictures (jackknife by identity)", 0.3, low, high, None)
-    found = agreement_of_legs(
-        ratings, None, lw.Faces(faces), CONTRAST, pairs=pairs, turned_trials=None, turned=made
+    found = compare_approaches(
+        ratings, None, lw.Images(faces), CONTRAST, pairs=pairs, edited_trials=None, edited=made
     ).frame
-    gap, low, high, _ = ends(found, stat="leg_difference")
+    gap, low, high, _ = ends(found, stat="design_difference")
     sides, moved = (value[focal], value[~focal]), about[2 * n :] - about[n : 2 * n]
     naive = normal(gap, float(sum(side.var(ddof=1) / side.size for side in sides) + moved.var(ddof=1) / n))
     yield Outcome("matched gap less the change in edited pictures (jackknife by pair)", 0.2, low, high, naive)
@@ -110,10 +114,10 @@ def legs(n: int, seed: int) -> Iterator[Outcome]:
 
 def observed(n: int, seed: int) -> Iterator[Outcome]:
     """How eyeglasses go with the attribute and with the distance, four trials an identity."""
-    world = Recognition(n, seed, impostors=2)
+    world = VerificationTrials(n, seed, impostors=2)
     ratings, trials, faces, pairs = world.tables()
     same = trials.genuine()
-    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["pair"])])
+    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["trial"])])
     found = sensitivity(own, same, faces, CONTRAST, pairs=pairs, covariates=["eyeglasses"]).frame
     _, low, high, _ = ends(found, stat="odds_ratio")
     # The odds are (7 / 3)^2 higher with eyeglasses than without, which is two standard deviations.

@@ -1,4 +1,4 @@
-"""Experiments about recognisers, and the resampling beneath."""
+"""Experiments about recognizers, and the resampling beneath."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pandas as pd
 
 import likewise as lw
 from benchmarks.outcome import Outcome, ends, normal
-from likewise.analyse.gaps import gaps
-from likewise.analyse.missed import adjusted_misses
-from likewise.analyse.operating import Arm, errors_at
-from likewise.analyse.resample import bootstrap
-from likewise.analyse.shares import share_interval, wilson
-from likewise.analyse.verification import det, verification
-from likewise.world.planted import CONTRAST, Recognition
+from likewise.analysis.gaps import gaps
+from likewise.analysis.verification.adjusted import adjusted_fnmr_gap
+from likewise.analysis.verification.error_rates import det, error_rates
+from likewise.analysis.verification.operating_points import TrialSample, errors_at
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
+from likewise.stats.bootstrap import bootstrap
+from likewise.stats.intervals import share_interval, wilson
 
 Floats = npt.NDArray[np.float64]
 RATE = 0.01
@@ -25,11 +25,11 @@ RATE = 0.01
 
 def recognition(n: int, seed: int) -> Iterator[Outcome]:
     """Four genuine trials an identity, impostor trials that share identities."""
-    world = Recognition(n, seed, impostors=8)
+    world = VerificationTrials(n, seed, impostors=8)
     ratings, trials, faces, pairs = world.tables()
     frame = trials.frame
-    same = lw.Pairs(frame[frame["same"].astype(bool)])
-    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["pair"])])
+    same = lw.Trials(frame[frame["same"]])
+    own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["trial"])])
     side = own.frame["unit"].str.split("|").str[0].map(CONTRAST.side(faces)).to_numpy()
     d = own.frame["value"].to_numpy()
     crude, alike = world.gaps
@@ -39,13 +39,13 @@ def recognition(n: int, seed: int) -> Iterator[Outcome]:
     yield Outcome("gap of a mean (jackknife by identity)", crude, low, high, normal(gap, float(naive)))
     gap, low, high, _ = ends(plain, stat="gap", sample="matched")
     yield Outcome("matched gap (jackknife by pair)", alike, low, high, None)
-    _, low, high, _ = ends(plain, stat="share_gone")
+    _, low, high, _ = ends(plain, stat="explained_share")
     if np.isfinite(low):  # without a crude gap to speak of there is no interval, and the row says so
         yield Outcome("share of the gap that goes away (Fieller)", 1 - alike / crude, low, high, None)
 
 
 def adjusted(n: int, seed: int) -> Iterator[Outcome]:
-    """Eyeglasses come and go between the pictures of a person, one side wears them more; look-alikes match on nothing.
+    """Eyeglasses vary between the images of an identity and are more frequent in one group; matching is at random.
 
     What is true is what the attribute adds. The naive interval is that of a plain regression on the same covariates.
     """
@@ -58,13 +58,13 @@ def adjusted(n: int, seed: int) -> Iterator[Outcome]:
     names = np.array([[f"p{i:05d}-{j}" for j in range(k + 1)] for i in range(n)])
     table = pd.DataFrame({"image": names.ravel(), "identity": np.repeat(names[:, 0], k + 1)})
     table[CONTRAST.column] = np.repeat(np.where(focal, CONTRAST.focal, CONTRAST.reference), k + 1)
-    faces = lw.Faces(table.assign(eyeglasses=worn.ravel().astype(int)))
+    faces = lw.Images(table.assign(eyeglasses=worn.ravel().astype(int)))
     trials = pd.DataFrame({"a": names[:, 1:].ravel(), "b": np.repeat(names[:, 0], k), "same": True})
-    trials.insert(0, "pair", trials["a"] + "|" + trials["b"])
-    ratings = trials[["pair"]].rename(columns={"pair": "unit"}).assign(rater="planted", question="distance")
+    trials.insert(0, "trial", trials["a"] + "|" + trials["b"])
+    ratings = trials[["trial"]].rename(columns={"trial": "unit"}).assign(rater="planted", question="distance")
     pairs = pd.DataFrame({"pair": names[::2, 0], "a": names[::2, 1], "b": names[1::2, 1]})
-    about = (lw.Ratings(ratings.assign(value=d.ravel())), lw.Pairs(trials), faces, CONTRAST)
-    found = gaps(*about, pairs=lw.Pairs(pairs), covariates=["eyeglasses"]).frame
+    about = (lw.Ratings(ratings.assign(value=d.ravel())), lw.Trials(trials), faces, CONTRAST)
+    found = gaps(*about, pairs=lw.Matches(pairs), covariates=["eyeglasses"]).frame
     _, low, high, _ = ends(found, stat="adjusted_gap")
     x = np.column_stack([np.ones(n * k), np.repeat(focal, k), mean.ravel(), apart.ravel()])
     inverse = np.linalg.inv(x.T @ x)
@@ -79,9 +79,9 @@ def missed(n: int, seed: int) -> Iterator[Outcome]:
 
     True is what such pairs have: the share of eyeglasses among them is theirs, not the population's.
     """
-    world = Recognition(n, seed, impostors=8)
+    world = VerificationTrials(n, seed, impostors=8)
     ratings, trials, faces, pairs = world.tables()
-    rates = verification(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[RATE])
+    rates = error_rates(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[RATE])
     worn = float(faces.attribute("eyeglasses").loc[pairs.frame["a"]].mean())
     spread, limit = (world.person**2 + world.noise**2) ** 0.5, world.limit(RATE)
     focal, other = (
@@ -93,14 +93,14 @@ def missed(n: int, seed: int) -> Iterator[Outcome]:
     )
     share, low, high, count = ends(rates.frame, stat="fnmr", sample="matched", group="female")
     naive = wilson(share, count, level=0.95)
-    yield Outcome("FNMR of look-alikes at FMR 1e-2, female (clustered)", focal, low, high, naive)
+    yield Outcome("matched FNMR at FMR 1e-2, female (clustered)", focal, low, high, naive)
     _, low, high, _ = ends(rates.frame, stat="gap", sample="matched")
     yield Outcome("matched gap in FNMR (clustered, Newcombe)", focal - other, low, high, None)
     about = (rates, ratings, trials, faces, CONTRAST)
-    found = adjusted_misses(*about, pairs=pairs, covariates=["eyeglasses"]).frame
+    found = adjusted_fnmr_gap(*about, pairs=pairs, covariates=["eyeglasses"]).frame
     _, low, high, _ = ends(found, stat="adjusted_gap")
     yield Outcome("matched gap in FNMR, adjusted (jackknife by pair)", focal - other, low, high, None)
-    gone = rates.frame[rates.frame["stat"] == "share_gone"]
+    gone = rates.frame[rates.frame["stat"] == "explained_share"]
     if len(gone) and np.isfinite(gone["low"].iloc[0]):
         _, low, high, _ = ends(gone)
         true = world.fnmr(RATE)
@@ -110,18 +110,18 @@ def missed(n: int, seed: int) -> Iterator[Outcome]:
 
 def failing(n: int, seed: int) -> Iterator[Outcome]:
     """A tenth of one side's trials have no distance, of some people more often than of others."""
-    world = Recognition(n, seed, impostors=8, failures=0.1)
+    world = VerificationTrials(n, seed, impostors=8, failures=0.1)
     ratings, trials, faces, _ = world.tables()
-    found = verification(ratings, trials, faces, CONTRAST, rates=[RATE]).frame
+    found = error_rates(ratings, trials, faces, CONTRAST, rates=[RATE]).frame
     share, low, high, count = ends(found, stat="enrolment_failure", group="female")
     yield Outcome("enrolment failures (clustered)", 0.1, low, high, wilson(share, count, level=0.95))
 
 
 def operating(n: int, seed: int) -> Iterator[Outcome]:
     """The same, at a threshold that is set on the impostor trials."""
-    world = Recognition(n, seed, impostors=8)
+    world = VerificationTrials(n, seed, impostors=8)
     ratings, trials, faces, _ = world.tables()
-    rates = verification(ratings, trials, faces, CONTRAST, rates=[RATE]).frame
+    rates = error_rates(ratings, trials, faces, CONTRAST, rates=[RATE]).frame
     true = world.fnmr(RATE)
     for group in ("female", "male"):
         share, low, high, count = ends(rates, stat="fnmr", group=group)
@@ -145,7 +145,7 @@ def operating(n: int, seed: int) -> Iterator[Outcome]:
         _, low, high, _ = ends(rates, stat=stat, group="FNMR, all groups")
         if np.isfinite(low):  # too few errors bound no ratio, and the row says so
             yield Outcome(name, truth, low, high, None)
-    curve = det(ratings, trials, faces, CONTRAST, points=3).where(group="female").frame
+    curve = det(ratings, trials, faces, CONTRAST, points=3).where(group="female", stat="det").frame
     for place, quantity in zip(("at FMR 0.5", "in the middle", "at its lowest FMR"), curve["quantity"], strict=True):
         _, low, high, _ = ends(curve, quantity=quantity)
         truth = world.fnmr(float(quantity.rsplit(" ", 1)[-1]))["female"]
@@ -160,15 +160,18 @@ def lowest(n: int, seed: int) -> Iterator[Outcome]:
     near = 0.4 + 0.06 * glasses[who] + own[who] + rng.normal(0, 0.07, len(who))
     other = (who + np.tile(np.arange(1, 5), people)) % people
     far = 0.7 - 0.7 * (own[who] + own[other]) + rng.normal(0, 0.07, len(who))
-    genuine, pool = Arm.of(near, who, who, np.full(len(who), -1)), Arm.of(far, who, other, np.arange(len(who)))
+    genuine, pool = (
+        TrialSample.of(near, who, who, np.full(len(who), -1)),
+        TrialSample.of(far, who, other, np.arange(len(who))),
+    )
     rate = 10 / len(pool)
     found = errors_at(
-        [genuine], pool.threshold(rate), bound=np.arange(people), meetings=len(who), smallest=people, pool=pool
+        [genuine], pool.threshold(rate), linked=np.arange(people), meetings=len(who), smallest=people, pool=pool
     )  # fmt: skip
     share, variance = float(found.rates[0]), float(found.covariance[0, 0])
-    freedom = min(found.freedom(0), people - 1)
-    low, high, _ = share_interval(share, variance, n=len(who), clusters=people, level=0.95, freedom=freedom)
-    truth = Recognition(n, seed, impostors=8).fnmr(rate)["female"]
+    dof = min(found.dof(0), people - 1)
+    low, high, _ = share_interval(share, variance, n=len(who), clusters=people, level=0.95, dof=dof)
+    truth = VerificationTrials(n, seed, impostors=8).fnmr(rate)["female"]
     naive = wilson(share, len(who), level=0.95)
     yield Outcome("DET curve at its lowest FMR, that point alone", truth, low, high, naive)
 

@@ -12,19 +12,26 @@ from scipy.special import ndtri
 
 import likewise as lw
 from benchmarks.outcome import Outcome, ends, normal
-from likewise.analyse.agreement import agreement, rater_quality
-from likewise.analyse.features import kernel_distance
-from likewise.analyse.image_means import image_means
-from likewise.analyse.image_quality import feature_distances, inception_scores
-from likewise.analyse.left_out import left_out
-from likewise.analyse.panel import panel
-from likewise.analyse.quality import mixed_quality, quality
-from likewise.analyse.representation import representation
-from likewise.analyse.scales import scales
-from likewise.analyse.shares import wilson
-from likewise.analyse.skin_tone import tone_agreement
-from likewise.world.planted import Crowd
-from likewise.world.planted_people import TONE, Classes, Features, Leaning, Steps, Tones
+from likewise.analysis.crowd.agreement import agreement, rater_quality
+from likewise.analysis.crowd.panel import panel
+from likewise.analysis.crowd.quality import mixed_quality, quality
+from likewise.analysis.crowd.scales import scales
+from likewise.analysis.crowd.skin_tone import tone_agreement
+from likewise.analysis.exclusion import exclusion_rates
+from likewise.analysis.images.feature_distances import kernel_distance
+from likewise.analysis.images.means import image_means
+from likewise.analysis.images.quality import feature_distances, inception_scores
+from likewise.analysis.representation import representation
+from likewise.simulation.panel_ratings import (
+    TONE,
+    BinaryResponses,
+    ClassScores,
+    ImageFeatures,
+    OrdinalResponses,
+    ToneResponses,
+)
+from likewise.simulation.system_ratings import RealOrGenerated
+from likewise.stats.intervals import wilson
 
 Floats = npt.NDArray[np.float64]
 RATE = 0.01
@@ -32,7 +39,9 @@ RATE = 0.01
 
 def crowd(n: int, seed: int) -> Iterator[Outcome]:
     """Ten answers an image, twenty a rater: n images and n / 2 raters."""
-    world = Crowd(n, n // 2, seed, each=10, passes=(0.42, 0.52), misses=0.42, image_reach=0.25, rater_reach=0.15)
+    world = RealOrGenerated(
+        n, n // 2, seed, each=10, passes=(0.42, 0.52), misses=0.42, image_reach=0.25, rater_reach=0.15
+    )
     ratings, faces = world.tables()
     found = quality(ratings, faces, TONE, made_by="made_by", generated="generator").frame
     (darker, lighter), miss = world.passes, world.misses
@@ -72,7 +81,9 @@ def crowd(n: int, seed: int) -> Iterator[Outcome]:
 
 def arms(n: int, seed: int) -> Iterator[Outcome]:
     """The same crowd, every other rater in another arm, which changes nothing: all images are seen in both."""
-    world = Crowd(n, n // 2, seed, each=10, passes=(0.42, 0.52), misses=0.42, image_reach=0.25, rater_reach=0.15)
+    world = RealOrGenerated(
+        n, n // 2, seed, each=10, passes=(0.42, 0.52), misses=0.42, image_reach=0.25, rater_reach=0.15
+    )
     ratings, faces = world.tables()
     arm = np.where(ratings.frame["rater"].str[1:].astype(int) % 2 == 0, "plain", "with feedback")
     found = quality(ratings, faces, TONE, made_by="made_by", generated="generator", arms=arm.tolist()).frame
@@ -113,11 +124,13 @@ def shown(n: int, seed: int) -> Iterator[Outcome]:
     who = np.repeat(np.arange(n), 3)
     woman = rng.random(3 * n) < chance[who]
     frame = pd.DataFrame({"image": [f"i{k}" for k in range(3 * n)], "identity": [f"p{k}" for k in who]})
-    faces = lw.Faces(frame.assign(search_term="nurse", perceived_gender=np.where(woman, "woman", "man")))
+    faces = lw.Images(frame.assign(search_term="nurse", perceived_gender=np.where(woman, "woman", "man")))
     found = representation(faces, term="search_term", attribute="perceived_gender", share_of="woman").frame
     share, low, high, count = ends(found, stat="share")
     yield Outcome("share under a term (Wilson by identity)", 0.33, low, high, wilson(share, count, level=0.95))
-    gone = left_out(frame.loc[woman, "image"].tolist(), _sided(frame), TONE, quantity="gate", permutations=1).frame
+    gone = exclusion_rates(
+        frame.loc[woman, "image"].tolist(), _sided(frame), TONE, quantity="gate", permutations=1
+    ).frame
     share, low, high, count = ends(gone, stat="left_out", group="darker")
     yield Outcome("share left out at a gate (Wilson by identity)", 0.33, low, high, wilson(share, count, level=0.95))
     other, *_, others = ends(gone, stat="left_out", group="lighter")
@@ -127,9 +140,9 @@ def shown(n: int, seed: int) -> Iterator[Outcome]:
     yield from _terms(n, rng)
 
 
-def _sided(frame: pd.DataFrame) -> lw.Faces:
+def _sided(frame: pd.DataFrame) -> lw.Images:
     who = frame["identity"].str[1:].astype(int)
-    return lw.Faces(frame.assign(perceived_skin_tone=np.where(who % 2 == 0, "darker", "lighter")))
+    return lw.Images(frame.assign(perceived_skin_tone=np.where(who % 2 == 0, "darker", "lighter")))
 
 
 def _terms(n: int, rng: np.random.Generator) -> Iterator[Outcome]:
@@ -140,7 +153,7 @@ def _terms(n: int, rng: np.random.Generator) -> Iterator[Outcome]:
     woman = np.where(rng.random(3 * n) < 0.8, person[who], rng.random(3 * n) < true[term[who]])
     frame = pd.DataFrame({"image": [f"i{k:05d}" for k in range(3 * n)], "identity": [f"p{k}" for k in who]})
     frame["perceived_skin_tone"] = np.where(who % 2 == 0, "darker", "lighter")
-    faces = lw.Faces(
+    faces = lw.Images(
         frame.assign(search_term=[f"t{k}" for k in term[who]], perceived_gender=np.where(woman, "woman", "man"))
     )
     found = representation(faces, term="search_term", attribute="perceived_gender", share_of="woman").frame
@@ -157,7 +170,7 @@ def _terms(n: int, rng: np.random.Generator) -> Iterator[Outcome]:
 
 def leaning(n: int, seed: int) -> Iterator[Outcome]:
     """Eight answers an image in log odds: n images, half as many raters but no more than 60."""
-    world = Leaning(n, min(n // 2, 60), seed)
+    world = BinaryResponses(n, min(n // 2, 60), seed)
     ratings, faces = world.tables()
     try:
         found = mixed_quality(ratings, faces, TONE, made_by="made_by", generated="generator").frame
@@ -174,7 +187,7 @@ def leaning(n: int, seed: int) -> Iterator[Outcome]:
 
 def steps(n: int, seed: int) -> Iterator[Outcome]:
     """Eight answers an image in four steps: n images and n / 2 raters."""
-    world = Steps(n, n // 2, seed)
+    world = OrdinalResponses(n, n // 2, seed)
     ratings, faces = world.tables()
     found = scales(ratings, faces, TONE, question="how_sure").frame
     value = ratings.frame["value"].to_numpy().reshape(n, -1)
@@ -205,7 +218,7 @@ def steps(n: int, seed: int) -> Iterator[Outcome]:
 
 def tones(n: int, seed: int) -> Iterator[Outcome]:
     """Eight answers an image about its tone: n images and n / 2 raters."""
-    world = Tones(n, n // 2, seed)
+    world = ToneResponses(n, n // 2, seed)
     ratings, faces = world.tables()
     r, low, high, _ = ends(tone_agreement(ratings, faces, question="tone", measured="measured_ita").frame)
     half = 1.96 / (n - 3) ** 0.5
@@ -215,7 +228,7 @@ def tones(n: int, seed: int) -> Iterator[Outcome]:
 
 def pictures(n: int, seed: int) -> Iterator[Outcome]:
     """Two real and two generated pictures an identity, n / 2 identities of each in a group."""
-    world = Features(n, seed)
+    world = ImageFeatures(n, seed)
     found = feature_distances(*world.tables(), TONE, made_by="made_by", generated="generator", permutations=0).frame
     values, faces = world.tables()
     mine = faces.frame["perceived_skin_tone"].eq("darker").to_numpy()
@@ -224,13 +237,13 @@ def pictures(n: int, seed: int) -> Iterator[Outcome]:
     naive = normal(*kernel_distance(own, other))
     _, low, high, _ = ends(found, stat="kid", group="darker")
     yield Outcome("KID (U-statistic, jackknife by identity)", world.kid, low, high, naive)
-    _, low, high, _ = ends(found, stat="gap", quantity="planted, kid")
+    _, low, high, _ = ends(found, stat="gap", quantity="simulated, kid")
     yield Outcome("gap in KID (Newcombe)", world.kid, low, high, None)
     _, low, high, _ = ends(found, stat="fid", group="darker")
     yield Outcome("FID (jackknife by blocks of identities)", 3 * world.shift**2, low, high, None)
-    _, low, high, _ = ends(found, stat="gap", quantity="planted, fid")
+    _, low, high, _ = ends(found, stat="gap", quantity="simulated, fid")
     yield Outcome("gap in FID (Newcombe)", 3 * world.shift**2, low, high, None)
-    classes = Classes(n, seed)
+    classes = ClassScores(n, seed)
     found = inception_scores(*classes.tables(), TONE, made_by="made_by", generated="generator").frame
     _, low, high, _ = ends(found, stat="inception_score", sample="generated", group="darker")
     yield Outcome("Inception Score (jackknife by identity)", classes.score, low, high, None)

@@ -2,10 +2,11 @@
 
     python -m benchmarks.crops --data ../shared/data --work /tmp/cropped [--choosing 100]
 
-FaceRes, FaceNet and GEAR come without a word on how a face is to be cut. Faces are found once, by dlib, and cut in each
+FaceRes, FaceNet and GEAR come without a word on how a face is to be cut. Images are found once, by dlib, and
+cut in each
 of our ways. On some people of the first half the crop with the largest AUC is chosen (GEAR: the one whose gender agrees
 most with the label, on half of FairFace); on the whole first half the threshold, for one false match in a thousand;
-the second half is only measured. Faceplugin's threshold, which has no maker's word either, is set in the same way.
+the second half is only measured. The thresholds of faceplugin and SFace are set in the same way.
 
 Impostors are of one perceived gender: pairs of two are easier, and would set a threshold that is too generous.
 Intervals are 95 %, people resampled.
@@ -23,12 +24,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.attributes import fairface, share
-from benchmarks.recognisers import Floats, Trials, embedded, measured, subset, trials
-from likewise.engine import Engine, Result
-from likewise.images import Album
+from benchmarks.recognizers import Floats, Trials, embedded, measured, subset, trials
 from likewise.models.classifiers.faces import Gear
-from likewise.models.seen import look_for_faces
-from likewise.plugins import create
+from likewise.models.detectors.detected_faces import detect_faces
+from likewise.runtime.executor import Executor, Result
+from likewise.runtime.pixels import ImageFolder
+from likewise.runtime.registry import create
 
 CROPS = ("face-20", "chip", "face-40", "mesh")  # 20, 25, 40 and 45 % of a face's side more on each side
 RECOGNISERS = ("faceres", "facenet")
@@ -39,17 +40,19 @@ FALSE_MATCHES = 0.001
 class Cut:
     """The work of one chunk: faces found once and embedded by each network in each crop."""
 
-    album: Album
+    album: ImageFolder
     ways: tuple[tuple[str, str], ...]
     """Networks, and a crop for each."""
 
     def __call__(self, images: list[str]) -> Result:
         """Embed these images; a row of NaN where no face was found."""
-        seen = look_for_faces(self.album(images, size=256))
+        seen = detect_faces(self.album(images, size=256))
         made: Result = {}
         for name, crop in self.ways:
-            recogniser = create("recogniser", name)
-            made[f"{name} {crop}"] = seen.spread(recogniser.embed_crops(seen.crops(crop, recogniser.intake.size)))
+            recognizer = create("recognizer", name)
+            made[f"{name} {crop}"] = seen.spread(
+                recognizer.embed_crops(seen.crops(crop, recognizer.preprocessing.size))
+            )
         return made
 
 
@@ -57,21 +60,21 @@ class Cut:
 class Genders:
     """The work of one chunk: what GEAR calls the same faces in each crop."""
 
-    album: Album
+    album: ImageFolder
 
     def __call__(self, images: list[str]) -> Result:
         """Return the chance of male; NaN where no face was found."""
-        seen, gear = look_for_faces(self.album(images, size=256)), Gear()
+        seen, gear = detect_faces(self.album(images, size=256)), Gear()
         made: Result = {}
         for crop in CROPS:
-            gear.intake = dataclasses.replace(gear.intake, template=crop)
-            made[crop] = gear.labelled(seen)["male"]
+            gear.preprocessing = dataclasses.replace(gear.preprocessing, template=crop)
+            made[crop] = gear.labeled(seen)["male"]
         return made
 
 
 def worked(work: Cut | Genders, images: list[str], folder: Path) -> dict[str, npt.NDArray[np.float32]]:
     """Do the work in one process; what was done before is read again."""
-    parts = list(Engine(chunk=32).map(work, images, folder=folder))
+    parts = list(Executor(chunk=32).map(work, images, folder=folder))
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
 
@@ -93,7 +96,7 @@ def of_one_gender(faces: pd.DataFrame) -> Trials:
 
 def distances(name: str, values: npt.NDArray[np.float32], asked: Trials) -> Floats:
     """Return the distance of every pair."""
-    apart = create("recogniser", name).distance(values[asked.a], values[asked.b])
+    apart = create("recognizer", name).distance(values[asked.a], values[asked.b])
     return np.asarray(apart, dtype=np.float64)
 
 
@@ -128,7 +131,7 @@ def settle(name: str, faces: pd.DataFrame, values: npt.NDArray[np.float32]) -> N
 def gear(data: Path, work: Path, images: int) -> None:
     """Choose GEAR's crop on half of some FairFace pictures, and measure it on the other half."""
     faces = fairface(data, images)
-    album = Album((data / "fairface" / "images").resolve(), {image: image for image in faces["image"]})
+    album = ImageFolder((data / "fairface" / "images").resolve(), {image: image for image in faces["image"]})
     male = worked(Genders(album), list(faces["image"]), work / f"gear-{images}")
     right = {crop: (male[crop] > 0.5) == (faces["group"] == "male").to_numpy() for crop in CROPS}
     there = np.isfinite(male[CROPS[0]])
@@ -147,12 +150,12 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=600, help="people of the subset, half of whom are measured")
     parser.add_argument("--choosing", type=int, default=100, help="people on whom crops are chosen")
     parser.add_argument(
-        "--embedded", type=Path, default=None, help="--work of benchmarks/recognisers.py, for faceplugin"
+        "--embedded", type=Path, default=None, help="--work of benchmarks/recognizers.py, for faceplugin, sface"
     )
     parser.add_argument("--fairface", type=int, default=500, help="pictures for GEAR")
     given = parser.parse_args()
     faces = subset(given.data, given.people)
-    album = Album((given.data / "celebahq" / "images").resolve(), {image: image for image in faces["image"]})
+    album = ImageFolder((given.data / "celebahq" / "images").resolve(), {image: image for image in faces["image"]})
     first, _ = halves(faces)
     some = first[first["identity"].isin(first["identity"].unique()[: given.choosing])].reset_index(drop=True)
     every = tuple((name, crop) for name in RECOGNISERS for crop in CROPS)
@@ -166,7 +169,8 @@ def main() -> None:
         settle(name, faces, whole[f"{name} {crop}"])
     if given.embedded:
         faces = subset(given.data, 600)
-        settle("faceplugin", faces, embedded("faceplugin", faces, given.data, given.embedded).astype(np.float32))
+        for name in ("faceplugin", "sface"):
+            settle(name, faces, embedded(name, faces, given.data, given.embedded).astype(np.float32))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     python benchmarks/directions.py moves --faces 20  # what a step of one standard deviation does to every label
     python benchmarks/directions.py moves --hold --directions FILE   # the same of others than the shipped ones
 
-``labels`` looks at photographs of the CelebA-HQ subset, half of them with the attribute as people labelled it.
+``labels`` looks at photographs of the CelebA-HQ subset, half of them with the attribute as people labeled it.
 ``moves`` draws faces that the fit has not seen, moves each by -1 and +1 standard deviations along a direction (others
 held with --hold) and has the same networks describe them again.
 """
@@ -19,17 +19,17 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from likewise.cli.tuning import keep_freed_memory
-from likewise.images import Album
-from likewise.make.attributes import Describer
-from likewise.make.describe_spec import DescribeSpec
-from likewise.make.directions import Directions, shipped
-from likewise.make.sampled import drawn
-from likewise.make.traverse import moved
-from likewise.models.eyewear import WORN, worn_share
-from likewise.models.seen import look_for_faces
-from likewise.models.segmentation import Segmenter
-from likewise.plugins import Pictures, create
+from likewise.data.describe import Describer
+from likewise.data.describe_spec import DescribeSpec
+from likewise.latents.directions import Directions, shipped
+from likewise.latents.sampled import drawn
+from likewise.latents.traverse import moved
+from likewise.models.detectors.detected_faces import detect_faces
+from likewise.models.perception.glasses import WORN, worn_share
+from likewise.models.perception.segmentation import Segmenter
+from likewise.runtime.cpu import keep_freed_memory
+from likewise.runtime.pixels import ImageFolder
+from likewise.runtime.registry import Pictures, create
 
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 MAIN = ("predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", "predicted_yaw", "measured_ita")
@@ -41,14 +41,14 @@ def balanced(column: str, each: int) -> tuple[Pictures, np.ndarray]:
     rows = faces.loc[pd.read_csv(DATA / "celebahq" / "subset.csv")["image"]].reset_index()
     with_, without = rows[rows[column] > 0], rows[rows[column] <= 0]
     both = pd.concat([part.sample(min(each, len(part)), random_state=0) for part in (with_, without)])
-    album = Album((DATA / "celebahq" / "images").resolve(), {name: name for name in both["image"]})
+    album = ImageFolder((DATA / "celebahq" / "images").resolve(), {name: name for name in both["image"]})
     return album(list(both["image"]), size=256), (both[column] > 0).to_numpy()
 
 
 def labels(each: int) -> None:
     """Compare what describe says of eyeglasses and smiles with people's labels."""
     pictures, worn = balanced("Eyeglasses", each)
-    seen, classes = look_for_faces(pictures), Segmenter().classes(pictures)
+    seen, classes = detect_faces(pictures), Segmenter().classes(pictures)
     share = np.array(
         [np.nan if face is None else worn_share(c, face, seen.scheme, pictures.shape[1:3])
          for c, face in zip(classes, seen.faces, strict=True)]

@@ -4,7 +4,7 @@
 
 For 1,000 photographs of the CelebA-HQ subset, the 10 nearest by each distance: how far they are from the query in the
 background, in yaw, pitch and roll (mean absolute difference) and in perceived attributes (share that disagrees), and
-whether the nearest is somebody else. Angles, background and skin tone are read by our own networks (``describe``), not
+whether the nearest is of another identity. Angles, background and skin tone are from our networks (``describe``), not
 by the paper's, so columns compare with each other better than with the published ones. There are no labels of race.
 """
 
@@ -19,50 +19,49 @@ import pandas as pd
 
 import likewise as lw
 from benchmarks.projection import DATA, album
-from likewise.cli.progress import voice
-from likewise.cli.tuning import tune
+from likewise.data.describe import describe
+from likewise.data.describe_spec import DescribeSpec
 from likewise.design.retrieval import Limited, retrieval
-from likewise.engine import Engine
-from likewise.make.attributes import describe
-from likewise.make.describe_spec import DescribeSpec
-from likewise.make.directions import mean_rows
+from likewise.latents.directions import mean_rows
+from likewise.runtime.cpu import tune
+from likewise.runtime.executor import Executor
+from likewise.runtime.progress import reporter
 from likewise.tables import Vectors
 
 MEASURED = ("measured_background", "predicted_yaw", "predicted_pitch", "predicted_roll", "measured_ita")
-LABELLED = ("perceived_gender", "Young", "Smiling", "Eyeglasses")
+LABELED = ("perceived_gender", "Young", "Smiling", "Eyeglasses")
 SAME = 0.6  # dlib's threshold, the paper's limit
 PIXELS = 16
 
 
-def described(work: Path, workers: int) -> lw.Faces:
+def described(work: Path, workers: int) -> lw.Images:
     """Return the faces of the audit with what networks read from them; a stopped run goes on."""
-    faces = lw.Faces.read(work / "faces.parquet")
-    engine = Engine(kind="processes", workers=workers, chunk=64) if workers > 1 else Engine(chunk=64)
+    faces = lw.Images.read(work / "faces.parquet")
+    engine = Executor(kind="processes", workers=workers, chunk=64) if workers > 1 else Executor(chunk=64)
     tune(engine)
     (work / "described").mkdir(exist_ok=True)
-    with voice(quiet=False).task("describe", len(faces)) as progress:
+    with reporter(quiet=False).task("describe", len(faces)) as progress:
         spec = DescribeSpec(columns=MEASURED)
-        made = describe(faces, album(), spec, engine=engine, folder=work / "described", progress=progress)
-    return made.faces
+        return describe(faces, album(), spec=spec, executor=engine, folder=work / "described", progress=progress)
 
 
-def distances(work: Path, faces: lw.Faces) -> dict[str, Vectors | Limited]:
+def distances(work: Path, faces: lw.Images) -> dict[str, Vectors | Limited]:
     """Return what is compared: latents, dlib's embeddings, both, and plain pixels."""
     latents = Vectors.read(work / "latents")
-    mean = Vectors(latents.images, mean_rows(latents).astype(np.float32), source=latents.source)
+    mean = Vectors(latents.keys, mean_rows(latents).astype(np.float32), source=latents.source)
     table = pd.read_parquet(DATA / "celebahq" / "faces.parquet").set_index("image")["celebahq_index"]
-    rows = np.load(DATA / "celebahq" / "dlib_embeddings.f16.npy")[table.loc[faces.images].to_numpy()]
+    rows = np.load(DATA / "celebahq" / "dlib_embeddings.f16.npy")[table.loc[faces.keys].to_numpy()]
     there = np.isfinite(rows).all(axis=1)
     who = Vectors(
-        [i for i, ok in zip(faces.images, there, strict=True) if ok], rows[there].astype(np.float32), source="dlib"
+        [i for i, ok in zip(faces.keys, there, strict=True) if ok], rows[there].astype(np.float32), source="dlib"
     )
-    small = album()(faces.images, size=PIXELS).reshape(len(faces), -1).astype(np.float32)
+    small = album()(faces.keys, size=PIXELS).reshape(len(faces), -1).astype(np.float32)
     return {
         "latent, all rows": latents,
         "latent, mean row": mean,
-        "recogniser (dlib)": who,
+        "recognizer (dlib)": who,
         f"latent, mean row, dlib < {SAME}": Limited(mean, who, SAME),
-        f"pixels at {PIXELS} px": Vectors(faces.images, small, source="pixels"),
+        f"pixels at {PIXELS} px": Vectors(faces.keys, small, source="pixels"),
     }
 
 
@@ -75,13 +74,13 @@ def main() -> None:
     given = parser.parse_args()
     faces = described(given.work, given.workers)
     plain = faces.frame.dropna(subset=list(MEASURED))
-    faces = lw.Faces(plain)
-    found = retrieval(faces, distances(given.work, faces), covariates=[*MEASURED, *LABELLED], queries=given.queries)
+    faces = lw.Images(plain)
+    found = retrieval(faces, distances(given.work, faces), covariates=[*MEASURED, *LABELED], queries=given.queries)
     frame = found.frame
-    frame["told"] = [
+    frame["shown"] = [
         f"{e:.3f} ({low:.3f} to {high:.3f})" for e, low, high in frame[["estimate", "low", "high"]].to_numpy()
     ]
-    print(frame.pivot(index="quantity", columns="sample", values="told").to_string())
+    print(frame.pivot(index="quantity", columns="sample", values="shown").to_string())
     print(frame.groupby("sample")["n"].max().to_string())
 
 

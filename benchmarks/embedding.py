@@ -23,15 +23,15 @@ import torch
 from PIL import Image
 
 from benchmarks.roofline import operations, peak
-from likewise.images import Album
-from likewise.models.batches import cores
 from likewise.models.classifiers.faces import Age, Emotion, FaceClassifier, FaceResGender, Gear, Gender
-from likewise.models.found import Found
-from likewise.models.recognisers.torch import NETWORKS
-from likewise.models.seen import Seen
-from likewise.models.segmentation import Segmenter
+from likewise.models.detectors.detected_faces import DetectedFaces
+from likewise.models.detectors.detection import Detection
+from likewise.models.perception.segmentation import Segmenter
+from likewise.models.recognizers.torch import NETWORKS
 from likewise.models.state import fill, read_state
-from likewise.plugins import Array, Pictures, create
+from likewise.runtime.pixels import ImageFolder
+from likewise.runtime.registry import Array, Pictures, create
+from likewise.runtime.threads import cores
 from likewise.weights import where
 
 RECOGNISERS = ("mobilefacenet", "openface", "faceplugin", "faceres", "facenet")
@@ -45,16 +45,16 @@ def embedding(data: Path, count: int = FACES) -> None:
     """Embed 1,000 aligned faces one by one and as we do."""
     with _pictures(data, count) as files:
         for name in RECOGNISERS:
-            recogniser = create("recogniser", name)
+            recognizer = create("recognizer", name)
             ways = {
-                "loop": _loop(recogniser, _newcomer(name, recogniser, threads=0)),
-                "loop, one thread": _loop(recogniser, _newcomer(name, recogniser, threads=1)),
-                "ours": _ours(recogniser),
+                "loop": _loop(recognizer, _newcomer(name, recognizer, threads=0)),
+                "loop, one thread": _loop(recognizer, _newcomer(name, recognizer, threads=1)),
+                "ours": _ours(recognizer),
             }
             before = peak()
             spent = _turns(ways, files)
             _say("embedding", name, spent)
-            _say_roof(name, spent, operations(name, recogniser.intake.size), max(before, peak()))
+            _say_roof(name, spent, operations(name, recognizer.preprocessing.size), max(before, peak()))
 
 
 def _say_roof(name: str, spent: dict[str, tuple[float, float]], needed: float, most: float) -> None:
@@ -84,8 +84,8 @@ def describing(data: Path, count: int = FACES) -> None:
 
 
 def _cut(model: FaceClassifier) -> Callable[[Pictures], Array]:
-    intake = model.intake
-    return lambda pictures: model.prepared(_middle(pictures).crops(intake.template, intake.size))
+    preprocessing = model.preprocessing
+    return lambda pictures: model.prepared(_middle(pictures).crops(preprocessing.template, preprocessing.size))
 
 
 def _described(model: FaceClassifier) -> Callable[[list[Any]], object]:
@@ -109,11 +109,11 @@ def _each(prepare: Callable[[Pictures], Any], call: Call) -> Callable[[list[Any]
     return lambda part: [call(prepare(crop[None])) for crop in part]
 
 
-def _middle(pictures: Pictures) -> Seen:
+def _middle(pictures: Pictures) -> DetectedFaces:
     """Say that a face of usual proportions is in the middle of each picture: finding one is not measured here."""
     side = pictures.shape[1]
     points = np.array([[0.68, 0.45], [0.57, 0.46], [0.32, 0.45], [0.43, 0.46], [0.5, 0.62]]) * side
-    return Seen(pictures, [Found((0, 0, side, side), points, 1.0)] * len(pictures), "corners")
+    return DetectedFaces(pictures, [Detection((0, 0, side, side), points, 1.0)] * len(pictures), "corners")
 
 
 def _turns(ways: dict[str, Callable[[list[Any]], object]], items: list[Any]) -> dict[str, tuple[float, float]]:
@@ -134,10 +134,12 @@ def _median(costs: list[tuple[float, float]], which: int) -> float:
     return statistics.median(cost[which] for cost in costs)
 
 
-def _ours(recogniser: Any) -> Work:
+def _ours(recognizer: Any) -> Work:
     def work(files: list[Path]) -> object:
-        album = Album(files[0].parent, {file.name: file.name for file in files})
-        return [recogniser.embed_crops(album(part, size=recogniser.intake.size)) for part in _runs(list(album.files))]
+        album = ImageFolder(files[0].parent, {file.name: file.name for file in files})
+        return [
+            recognizer.embed_crops(album(part, size=recognizer.preprocessing.size)) for part in _runs(list(album.files))
+        ]
 
     return work
 
@@ -146,8 +148,8 @@ def _runs(keys: list[str], chunk: int = 64) -> list[list[str]]:
     return [keys[start : start + chunk] for start in range(0, len(keys), chunk)]
 
 
-def _loop(recogniser: Any, call: Call) -> Work:
-    size, prepared = recogniser.intake.size, recogniser.intake.prepared
+def _loop(recognizer: Any, call: Call) -> Work:
+    size, prepared = recognizer.preprocessing.size, recognizer.preprocessing.prepared
 
     def work(files: list[Path]) -> object:
         found = []
@@ -159,7 +161,7 @@ def _loop(recogniser: Any, call: Call) -> Work:
     return work
 
 
-def _newcomer(name: str, recogniser: Any, *, threads: int) -> Call:
+def _newcomer(name: str, recognizer: Any, *, threads: int) -> Call:
     """Return the plain call of a network; 0 threads stands for the library's own choice."""
     return _eager(name, threads) if name in NETWORKS else _session(where(name), threads)
 

@@ -4,8 +4,8 @@
     ./scripts/bench --full           the sizes of the documents; hours
     ./scripts/bench matching study_load
 
-Each runs in a process of its own; one that fails is said at the end and stops nobody else. A file of this folder that
-the table below does not know is run without arguments.
+Each runs in a process of its own; failures are reported at the end and do not stop the others. A file that is
+not in the table below is run without arguments.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ class Benchmark:
     weights: tuple[str, ...] = ()
     """Pretrained weights that must have been fetched."""
     by_hand: str = ""
-    """Why it needs somebody to say what it works on."""
+    """Why it must be run by hand: it needs arguments."""
     modules: tuple[str, ...] = field(default=())
     """Libraries of an extra."""
 
 
 KNOWN = {
+    "audit_time": Benchmark(("--images", "100")),
     "resampling": Benchmark(("--ratings", "100000", "--resamples", "200")),
     "matching": Benchmark(("a",)),
     "networks": Benchmark(("exits",), weights=("mobilestylegan-ffhq",), modules=("torch",)),
-    "recognisers": Benchmark(
+    "recognizers": Benchmark(
         ("--speed", "32"),
         ("--data", DATA, "--work", WORK),
         data=("full",),

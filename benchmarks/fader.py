@@ -1,6 +1,6 @@
 """The numbers of a fader's model card, on faces that it never saw: ``python benchmarks/fader.py FACES WEIGHTS``.
 
-FACES is a folder as ``python -m likewise.models.fader_faces`` writes it. Every classifier here is fresh: trained on the
+FACES is a folder as ``python -m likewise.models.fader.faces`` writes it. Every classifier here is fresh: trained on the
 pictures (or codes) of ``faces.csv`` with another seed than the network's, judged on ``held.csv``. It had no part in the
 network's training, so what it says of the edits is not what the network was trained to make it say.
 
@@ -27,11 +27,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from likewise.models.fader import Critic, Fader, Reader, agreement, load_fader, save_fader
-from likewise.models.fader_data import Attribute, Lessons, read_lessons
-from likewise.models.fader_editor import FaderEditor
-from likewise.plugins import Pictures, to_signals
-from likewise.tables.files import write_text
+from likewise.models.fader.data import Attribute, Lessons, read_lessons
+from likewise.models.fader.editor import FaderEditor
+from likewise.models.fader.network import Critic, Fader, Reader, agreement, load_fader, save_fader
+from likewise.runtime.registry import Pictures, to_signals
+from likewise.tables.io import write_text
 
 LEVELS = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 SEED = 77
@@ -143,7 +143,7 @@ def _drift(said: Floats, names: tuple[str, ...]) -> dict[str, float]:
 def card(faces: Path, path: Path, *, epochs: int, turned: int) -> dict[str, Any]:
     """Measure everything."""
     torch.manual_seed(SEED)
-    fader, told = load_fader(path)
+    fader, settings = load_fader(path)
     names = fader.shape.attributes
     seen, new = lessons(faces, "faces.csv", fader), lessons(faces, "held.csv", fader)
     x, y = (torch.from_numpy(to_signals(part.pictures)) for part in (seen, new))
@@ -151,7 +151,7 @@ def card(faces: Path, path: Path, *, epochs: int, turned: int) -> dict[str, Any]
     witness = fresh(Reader(fader.shape), x, a, epochs=epochs)
     truth, twins = new.attributes.astype(np.float64), new.twins(np.arange(len(y)), np.random.default_rng(SEED))
     return {
-        "made": {**told, "by": HOW},
+        "made": {**settings, "by": HOW},
         "faces learned from": len(x),
         "faces judged on": len(y),
         "AUC of a fresh classifier on the picture": aucs(reads(witness, y), truth, names),

@@ -1,6 +1,7 @@
 """Does holding co-attributes matter? ``python benchmarks/held_attributes.py``: the planted world, whose truth is known.
 
-Faces of the world go together with their attribute: women there smile more and wear glasses less. Directions are fitted
+Images of the world go together with their attribute: women there smile more and wear glasses less. Directions
+are fitted
 on such faces, and a tagger with known dependences looks at sweeps of other faces. Two of its labels depend on the
 attribute; two depend on what goes along with it alone, so that their true slopes are zero. The sweep is made twice,
 with and without holding the co-attributes, in many worlds; what is counted is how often the interval holds the truth.
@@ -16,18 +17,18 @@ import numpy as np
 import pandas as pd
 
 import likewise as lw
-from likewise.analyse.slopes import slopes
-from likewise.make.arms import swept
-from likewise.make.counterfactual import chosen, sweep_faces
-from likewise.make.direction_editor import DirectionEditor
-from likewise.make.directions import RULES, USUAL, fit
-from likewise.make.rate import rate_images
-from likewise.make.sweep_spec import SweepSpec
-from likewise.plugins import Array, Editor, Pictures, to_pictures
-from likewise.tables import Faces
-from likewise.world.model import COVARIATES, Floats
-from likewise.world.occupants import WorldClassifier, WorldGenerator
-from likewise.world.scene import draw
+from likewise.analysis.slopes.estimate import slopes
+from likewise.counterfactuals.direction_editor import DirectionEditor
+from likewise.counterfactuals.placebo import swept
+from likewise.counterfactuals.sweep import chosen, sweep_faces
+from likewise.counterfactuals.sweep_spec import SweepSpec
+from likewise.latents.directions import RULES, USUAL, fit
+from likewise.rating.rate import rate_images
+from likewise.runtime.registry import Array, Editor, Pictures, to_pictures
+from likewise.simulation.components import WorldClassifier, WorldGenerator
+from likewise.simulation.scene import draw
+from likewise.simulation.world import COVARIATES, Floats
+from likewise.tables import Images
 
 NAMES = ("perceived_gender", *(covariate.column for covariate in COVARIATES))
 ON_ATTRIBUTE, ON_OTHERS = ("Lipstick", "Necktie"), ("Spectacles", "Grin")
@@ -42,7 +43,7 @@ def world_latents(factors: Floats) -> Array:
 def fitted(folder: Path, *, identities: int = 200, seed: int = 10_000, rule: str = USUAL) -> Path:
     """Fit directions on a world of its own, confounded like the others."""
     faces, factors = lw.World(identities=identities, seed=seed).draw()
-    vectors = lw.Vectors(faces.images, world_latents(factors), source="the world's own latents")
+    vectors = lw.Vectors(faces.keys, world_latents(factors), source="the world's own latents")
     return fit(faces, vectors, NAMES, labels="the world's table", rule=rule).write(folder / "directions.npz")
 
 
@@ -50,7 +51,7 @@ def sweep(seed: int, directions: Path, *, hold: bool, identities: int) -> pd.Dat
     """Sweep and rate one world along the directions; return each label's slope beside the true one."""
     world = lw.World(identities=identities, seed=seed)
     faces, factors = world.draw()
-    vectors = lw.Vectors(faces.images, world_latents(factors), source="the world's own latents")
+    vectors = lw.Vectors(faces.keys, world_latents(factors), source="the world's own latents")
     latents = vectors.write(directions.parent / "latents.npz")
     held = None if hold else ()
     editor = DirectionEditor(str(directions), generator="world", latents=str(latents), hold=held, focal="female")
@@ -61,20 +62,20 @@ def beside_truth(world: lw.World, editor: Editor, spec: SweepSpec) -> pd.DataFra
     """Sweep and rate one world by an editor; return each label's slope beside the true one."""
     (faces, factors), seed = world.draw(), world.seed
     images = chosen(faces, spec, seed=seed)
-    row = pd.Series(range(len(faces)), index=faces.images)
+    row = pd.Series(range(len(faces)), index=faces.keys)
     pictures = to_pictures(draw(factors[row.loc[images].to_numpy()]))
-    strips = swept(editor, pictures, spec.levels, images)
+    strips = swept(editor, pictures, spec.strengths, images)
     made = sweep_faces(faces, images, spec)
     return _rated(made, strips, spec, images, world)
 
 
-def _rated(made: Faces, strips: Pictures, spec: SweepSpec, images: list[str], world: lw.World) -> pd.DataFrame:
+def _rated(made: Images, strips: Pictures, spec: SweepSpec, images: list[str], world: lw.World) -> pd.DataFrame:
     tagger = WorldClassifier()
     scores = tagger.score(strips.reshape(-1, *strips.shape[2:]))
-    keys = [f"{image}@{level:+g}" for image in images for level in spec.levels]
+    keys = [f"{image}@{level:+g}" for image in images for level in spec.strengths]
     ratings = rate_images(keys, list(scores), np.stack(list(scores.values()), axis=1), tagger)
     found = slopes(ratings, made, threshold=tagger.threshold).where(stat="slope").frame.set_index("quantity")
-    true = world.truth(spec.levels).where(stat="slope").frame.set_index("quantity")["estimate"]
+    true = world.truth(spec.strengths).where(stat="slope").frame.set_index("quantity")["estimate"]
     table = found[["estimate", "low", "high"]].assign(true=true)
     inside = (table["low"] - 1e-9 <= table["true"]) & (table["true"] <= table["high"] + 1e-9)
     return table.assign(inside=inside, label=table.index.str.split(": ").str[1]).reset_index(drop=True)

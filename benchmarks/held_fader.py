@@ -2,7 +2,7 @@
 
 A small network is trained on faces of the planted world, in which women smile more, wear glasses less, are younger and
 stand in other light. Its dial is turned in other worlds, with what goes along held and not held, and the tagger of
-``held_attributes`` looks. Every face is learned from twice, its attribute set anew, at the two ends or between: the
+``held_attributes`` looks. Every face is learned from twice, its attribute set again, at the two ends or between: the
 dial has to be right at every level.
 """
 
@@ -19,15 +19,15 @@ from PIL import Image
 
 import likewise as lw
 from benchmarks.held_attributes import beside_truth
-from likewise.make.sweep_spec import SweepSpec
-from likewise.models.fader import save_fader
-from likewise.models.fader_data import Lessons
-from likewise.models.fader_editor import FaderEditor
-from likewise.models.fader_erase import erased
-from likewise.models.fader_training import Training, TrainSpec
-from likewise.plugins import Pictures, to_pictures
-from likewise.world.model import COVARIATES, Covariate, Floats
-from likewise.world.scene import FACTORS, draw
+from likewise.counterfactuals.sweep_spec import SweepSpec
+from likewise.models.fader.data import Lessons
+from likewise.models.fader.editor import FaderEditor
+from likewise.models.fader.erase import erased
+from likewise.models.fader.network import save_fader
+from likewise.models.fader.training import Training, TrainSpec
+from likewise.runtime.registry import Pictures, to_pictures
+from likewise.simulation.scene import FACTORS, draw
+from likewise.simulation.world import COVARIATES, Covariate, Floats
 
 HELD = tuple(covariate for covariate in COVARIATES if covariate.shift)
 NAMES = ("perceived_gender", *(covariate.column for covariate in HELD))
@@ -49,7 +49,7 @@ def lessons(faces: int, *, seed: int) -> Lessons:
     n = len(factors)
     factors[:, 0] = np.where(rng.random(n) < 0.5, rng.choice([-1.0, 1.0], n), rng.uniform(-1, 1, n))
     for covariate in HELD:
-        factors[:, FACTORS.index(covariate.factor)] = covariate.drawn(factors[:, 0], 1.0, rng)
+        factors[:, FACTORS.index(covariate.factor)] = covariate.sample(factors[:, 0], 1.0, rng)
     return Lessons(small(to_pictures(draw(factors))), _dials(factors), NAMES, faces=np.arange(n) // 2)
 
 
@@ -60,7 +60,7 @@ def _dials(factors: Floats) -> np.ndarray:
 
 
 def _middle(covariate: Covariate) -> float:
-    return covariate.centre if covariate.half else 0.5
+    return covariate.center if covariate.half else 0.5
 
 
 def _reach(covariate: Covariate) -> float:
@@ -82,7 +82,8 @@ def trained(path: Path, *, faces: int = 800, seed: int = 10_000) -> Path:
 def sweep(seed: int, weights: Path, *, hold: bool, identities: int) -> pd.DataFrame:
     """Sweep and rate one world by the network; return each label's slope beside the true one."""
     editor = FaderEditor(weights=str(weights), hold=hold)
-    return beside_truth(lw.World(identities=identities, seed=seed), editor, SweepSpec(levels=LEVELS, most=identities))
+    spec = SweepSpec(strengths=LEVELS, most=identities)
+    return beside_truth(lw.World(identities=identities, seed=seed), editor, spec)
 
 
 def main() -> None:

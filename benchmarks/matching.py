@@ -1,8 +1,8 @@
 """Matching against its peers: ratios in one run. ``python -m benchmarks.matching [PART ...]``, parts a to f, n and w.
 
 Latents are synthetic (rank-40 signal and noise, 18 x 512; "noise alone" has no leading directions and is the worst
-case for us), identities and recogniser embeddings those of the real table if LIKEWISE_DATA has it, else synthetic too.
-Peers: the loop that was published with the method, written again (the whole matrix, copied and searched anew for every
+case for us), identities and recognizer embeddings those of the real table if LIKEWISE_DATA has it, else synthetic too.
+Peers: the loop that was published with the method, written again (the whole matrix, copied and searched again for every
 pair), scikit-learn's distances, a bare matrix product of the same shapes, and MatchIt where Rscript is there.
 """
 
@@ -30,12 +30,12 @@ from benchmarks.matching_peers import (
     say,
     timed,
 )
-from likewise.design import optimal
-from likewise.design.metric import Euclid
-from likewise.design.points import Points
-from likewise.design.rules import Near
-from likewise.design.scoreline import Scoreline
-from likewise.design.shadow import shadowed
+from likewise.design.constraints import Near
+from likewise.design.search import optimal
+from likewise.design.search.bounds import bounded
+from likewise.design.search.metric import Euclid
+from likewise.design.search.points import Points
+from likewise.design.search.score_matching import Scoreline
 
 CONTRAST = lw.Contrast("perceived_gender", focal="male", reference="female")
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
@@ -48,7 +48,7 @@ def warm_up() -> None:
     lw.match(faces, latents_of(faces), CONTRAST)
 
 
-def faces_of(count: int, seed: int = 0) -> lw.Faces:
+def faces_of(count: int, seed: int = 0) -> lw.Images:
     """Return a table of so many images with real identity counts, or counts like them."""
     rng = np.random.default_rng(seed)
     table = DATA / "celebahq" / "faces.parquet"
@@ -63,7 +63,7 @@ def faces_of(count: int, seed: int = 0) -> lw.Faces:
     else:
         who = np.sort(rng.integers(0, max(2, count // 5), count))
         side, glasses, key = (who % 8 < 3).astype(int), (rng.random(count) < 0.05).astype(int), np.arange(count)
-    return lw.Faces(
+    return lw.Images(
         pd.DataFrame(
             {
                 "image": key, "identity": who, "eyeglasses": glasses,
@@ -73,7 +73,7 @@ def faces_of(count: int, seed: int = 0) -> lw.Faces:
     )  # fmt: skip
 
 
-def latents_of(faces: lw.Faces, seed: int = 1, signal: bool = True) -> lw.Vectors:
+def latents_of(faces: lw.Images, seed: int = 1, signal: bool = True) -> lw.Vectors:
     """Return synthetic W+ latents: a person's place in 40 dimensions, the picture's own, and noise; or noise alone."""
     rng = np.random.default_rng(seed)
     who, people = pd.factorize(faces.identities)
@@ -84,35 +84,35 @@ def latents_of(faces: lw.Faces, seed: int = 1, signal: bool = True) -> lw.Vector
         part = place[start : start + 2000].astype(np.float32) * signal
         values[start : start + 2000] = part @ basis
         values[start : start + 2000] += 2 * rng.standard_normal((len(part), ROWS * WIDTH), dtype=np.float32)
-    return lw.Vectors(faces.images, values.reshape(len(faces), ROWS, WIDTH), source="synthetic W+")
+    return lw.Vectors(faces.keys, values.reshape(len(faces), ROWS, WIDTH), source="synthetic W+")
 
 
-def recogniser_of(faces: lw.Faces, seed: int = 2) -> lw.Vectors:
-    """Return the real recogniser embeddings of these images, or synthetic ones."""
+def recognizer_of(faces: lw.Images, seed: int = 2) -> lw.Vectors:
+    """Return the real recognizer embeddings of these images, or synthetic ones."""
     real = DATA / "celebahq" / "dlib_embeddings.f16.npy"
     if real.is_file():
         values = np.load(real).astype(np.float32)
-        keys = [image for image in faces.images if np.isfinite(values[int(image)]).all()]
+        keys = [image for image in faces.keys if np.isfinite(values[int(image)]).all()]
         return lw.Vectors(keys, values[[int(key) for key in keys]], source="dlib")
     who, people = pd.factorize(faces.identities)
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(len(people), 128))[who] * 0.055 + rng.normal(size=(len(faces), 128)) * 0.025
-    return lw.Vectors(faces.images, values, source="synthetic recogniser")
+    return lw.Vectors(faces.keys, values, source="synthetic recognizer")
 
 
 def part_a() -> None:
     """N = 4,000: every pair with its references, each identity once, from latents; everybody has one thread."""
     faces = faces_of(4000)
-    latents, recogniser = latents_of(faces), complete(faces, recogniser_of(faces))
+    latents, recognizer = latents_of(faces), complete(faces, recognizer_of(faces))
     warm_up()  # load what is loaded once
-    ours, cpu, plain_cpu, plain = both_ways(faces, latents, recogniser)
-    flat = latents.take(faces.images).reshape(len(faces), -1)
+    ours, cpu, plain_cpu, plain = both_ways(faces, latents, recognizer)
+    flat = latents.take(faces.keys).reshape(len(faces), -1)
     focal = (CONTRAST.side(faces) == 1).to_numpy()
-    hard = pairwise_distances(recogniser.take(faces.images))  # ready for both
+    hard = pairwise_distances(recognizer.take(faces.keys))  # ready for both
     matrix, _, matrix_cpu = timed(lambda: calmly(lambda: published_distances(flat)))
     who = faces.identities.to_numpy()
     loop, _, loop_cpu = timed(lambda: published_loop(matrix, hard, focal, who, len(ours)))
-    names = np.array(faces.images)
+    names = np.array(faces.keys)
     columns = [ours.frame[name].to_numpy() for name in ("a", "b", "ref_a", "ref_b")]
     same = np.mean([(names[[row[k] for row in loop]] == columns[k]).mean() for k in range(4)])
     cross, _, cross_cpu = timed(lambda: calmly(lambda: pairwise_distances(flat[focal], flat[~focal])))
@@ -122,7 +122,7 @@ def part_a() -> None:
     say(f"(a) {len(faces)} images, {len(ours)} pairs with references: likewise {cpu:.2f} s CPU; published loop "
         f"{loop_cpu:.2f} s, of which scikit-learn's distances {matrix_cpu:.2f}: {loop_cpu / cpu:.1f}x; "
         f"same images and references {same:.1%}")  # fmt: skip
-    _, noise_cpu, plain_noise_cpu, _ = both_ways(faces, latents_of(faces, signal=False), recogniser)
+    _, noise_cpu, plain_noise_cpu, _ = both_ways(faces, latents_of(faces, signal=False), recognizer)
     say(f"    noise alone: {noise_cpu:.2f} s, {loop_cpu / noise_cpu:.1f}x; the bare matrix product {bare_cpu:.2f} s")
     if peer is not None:
         peer_cpu = peer[0] + cross_cpu
@@ -131,33 +131,34 @@ def part_a() -> None:
         say(f"    noise alone: {plain_noise_cpu:.2f} s, {peer_cpu / plain_noise_cpu:.1f}x")
 
 
-def both_ways(faces: lw.Faces, latents: lw.Vectors, recogniser: lw.Vectors) -> tuple[lw.Pairs, float, float, lw.Pairs]:
+def both_ways(
+    faces: lw.Images, latents: lw.Vectors, recognizer: lw.Vectors
+) -> tuple[lw.Matches, float, float, lw.Matches]:
     """Match with and without references on one thread; return pairs and CPU seconds of both."""
     spec = lw.MatchSpec(preset="singh2021-distance")
-    ours, _, cpu = timed(lambda: lw.match(faces, latents, CONTRAST, spec, difficulty=recogniser, threads=1))
+    ours, _, cpu = timed(lambda: lw.match(faces, latents, CONTRAST, spec, difficulty=recognizer, threads=1))
     plain, _, plain_cpu = timed(lambda: lw.match(faces, latents, CONTRAST, threads=1))
     return ours, cpu, plain_cpu, plain
 
 
-def complete(faces: lw.Faces, vectors: lw.Vectors) -> lw.Vectors:
-    """Return vectors of all these faces; where a recogniser found no face, a point of its own."""
+def complete(faces: lw.Images, vectors: lw.Vectors) -> lw.Vectors:
+    """Return vectors of all these faces; where a recognizer found no face, a point of its own."""
     rng = np.random.default_rng(3)
     known = vectors.values.std()
     rows = [
-        vectors.take([i])[0] if i in vectors else known * rng.normal(size=vectors.values.shape[1:])
-        for i in faces.images
+        vectors.take([i])[0] if i in vectors else known * rng.normal(size=vectors.values.shape[1:]) for i in faces.keys
     ]
-    return lw.Vectors(faces.images, np.array(rows), source=vectors.source)
+    return lw.Vectors(faces.keys, np.array(rows), source=vectors.source)
 
 
 def part_b() -> None:
-    """N = 30,000: with the recogniser rule and references, and without."""
+    """N = 30,000: with the recognizer rule and references, and without."""
     faces = faces_of(30_000)
-    latents, recogniser = latents_of(faces), recogniser_of(faces)
+    latents, recognizer = latents_of(faces), recognizer_of(faces)
     spec = lw.MatchSpec(preset="singh2021-distance", reference_where=(("eyeglasses", "0"),), max_pairs=1200)
-    work = partial(lw.match, faces, latents, CONTRAST, spec, within=[(recogniser, 0.6)], difficulty=recogniser)
+    work = partial(lw.match, faces, latents, CONTRAST, spec, within=[(recognizer, 0.6)], difficulty=recognizer)
     ruled, wall, cpu = timed(work)
-    say(f"(b) {len(faces)} images, recogniser < 0.6 and references: {wall:.1f} s wall, {cpu:.1f} s CPU")
+    say(f"(b) {len(faces)} images, recognizer < 0.6 and references: {wall:.1f} s wall, {cpu:.1f} s CPU")
     say(f"    peak {peak():.2f} GB, of which the latents are {latents.values.nbytes / 2**30:.2f} GB")
     say(f"    {ruled!r}")
     without_rule("without the rule", faces, latents, bare_product(faces, latents))
@@ -172,22 +173,22 @@ def part_n() -> None:
 
 def part_w() -> None:
     """Whether shadows pay off on a real generator's latents: w of MobileStyleGAN, the same in all 18 rows."""
-    from likewise.models.mobilestylegan import MobileStyleGAN  # noqa: PLC0415  torch is needed for this part alone
+    from likewise.models.generators.mobilestylegan import MobileStyleGAN  # noqa: PLC0415  torch is needed for this part alone
 
     faces = faces_of(4000)
     w = np.asarray(MobileStyleGAN().sample_w(len(faces), seed=0), dtype=np.float32)
-    latents = lw.Vectors(faces.images, np.repeat(w[:, None, :], ROWS, axis=1), source="w of MobileStyleGAN")
+    latents = lw.Vectors(faces.keys, np.repeat(w[:, None, :], ROWS, axis=1), source="w of MobileStyleGAN")
     side = CONTRAST.side(faces)
     x, y = (Points(latents.values, latents.rows(list(side.index[side == sign]))) for sign in (1, -1))
     metric = Euclid(x, y)
-    chosen = shadowed(metric, np.inf, memory=2**30, threads=1)
+    chosen = bounded(metric, np.inf, memory=2**30, threads=1)
     _, _, cpu = timed(partial(lw.match, faces, latents, CONTRAST, threads=1))
     say(
         f"(w) {len(faces)} w of MobileStyleGAN: shadows are {'not ' if chosen is metric else ''}thrown; {cpu:.2f} s CPU"
     )
 
 
-def without_rule(name: str, faces: lw.Faces, latents: lw.Vectors, bare: tuple[float, float]) -> None:
+def without_rule(name: str, faces: lw.Images, latents: lw.Vectors, bare: tuple[float, float]) -> None:
     """Match all pairs of latents and set it beside the bare product."""
     ours, wall, cpu = timed(partial(lw.match, faces, latents, CONTRAST))
     say(f"    {name}: {wall:.1f} s wall, {cpu:.1f} s CPU, {len(ours)} pairs, peak {peak():.2f} GB")
@@ -195,7 +196,7 @@ def without_rule(name: str, faces: lw.Faces, latents: lw.Vectors, bare: tuple[fl
         f"{wall / bare[0]:.2f}x wall, {cpu / bare[1]:.2f}x CPU")  # fmt: skip
 
 
-def bare_product(faces: lw.Faces, latents: lw.Vectors) -> tuple[float, float]:
+def bare_product(faces: lw.Images, latents: lw.Vectors) -> tuple[float, float]:
     """Return what the product of all pairs takes by itself, its operands ready: wall and CPU seconds."""
     flat, side = latents.values.reshape(len(faces), -1), CONTRAST.side(faces)
     x, y = (latents.rows(list(side.index[side == sign])) for sign in (1, -1))
@@ -216,8 +217,8 @@ def part_c() -> None:
     matrix = pairwise_distances(x, y)
     frame = pd.DataFrame(matrix, index=names[0], columns=names[1], copy=False)
     table = pd.DataFrame({"image": names[0] + names[1], "identity": names[0] + names[1]})
-    faces = lw.Faces(table.assign(perceived_gender=["male"] * len(x) + ["female"] * len(y)))
-    spec = lw.MatchSpec(distance="given", antiexact=())
+    faces = lw.Images(table.assign(perceived_gender=["male"] * len(x) + ["female"] * len(y)))
+    spec = lw.MatchSpec(distance="precomputed", antiexact=())
     warm_up()
     ours, wall, cpu = timed(lambda: lw.match(faces, None, CONTRAST, spec, distances=frame))
     say(f"(c) ready {matrix.shape}: likewise {wall:.2f} s wall, {cpu:.2f} s CPU, {len(ours)} pairs")
@@ -227,9 +228,9 @@ def part_c() -> None:
         "m <- matchit(t ~ 1, data.frame(t = t), distance = d);"
         "cat(sum(proc.time()[1:2]) - s)"
     )
-    told = in_r(script, matrix)
-    if told is not None:
-        say(f"    MatchIt in data order {told[0]:.1f} s CPU: {told[0] / cpu:.0f}x")
+    peer = in_r(script, matrix)
+    if peer is not None:
+        say(f"    MatchIt in data order {peer[0]:.1f} s CPU: {peer[0] / cpu:.0f}x")
 
 
 def part_d() -> None:
@@ -249,7 +250,7 @@ def part_d() -> None:
 def part_e() -> None:
     """Optimal with each identity once at 30,000: the time after the distances."""
     faces = faces_of(30_000)
-    recogniser = recogniser_of(faces)
+    recognizer = recognizer_of(faces)
     spent: list[float] = []
     plain = optimal.Optimal._bounds
 
@@ -259,15 +260,15 @@ def part_e() -> None:
         return bounds  # type: ignore[no-any-return]
 
     optimal.Optimal._bounds = watched  # type: ignore[method-assign,assignment]
-    best, _, cpu = timed(lambda: lw.match(faces, recogniser, CONTRAST, lw.MatchSpec(method="optimal")))
-    greedy = lw.match(faces, recogniser, CONTRAST)
+    best, _, cpu = timed(lambda: lw.match(faces, recognizer, CONTRAST, lw.MatchSpec(method="optimal")))
+    greedy = lw.match(faces, recognizer, CONTRAST)
     totals = [pairs.frame["distance"].sum() for pairs in (best, greedy)]
-    say(f"(e) optimal, {len(best)} pairs on {recogniser.source}: {cpu - spent[0]:.2f} s CPU after {spent[0]:.1f} s "
+    say(f"(e) optimal, {len(best)} pairs on {recognizer.source}: {cpu - spent[0]:.2f} s CPU after {spent[0]:.1f} s "
         f"of distances; greedy costs {100 * (totals[1] / totals[0] - 1):.2f} % more")  # fmt: skip
 
 
 def part_f() -> None:
-    """How the time grows: latents of 9,216 numbers up to 16,000 images, recogniser embeddings beyond."""
+    """How the time grows: latents of 9,216 numbers up to 16,000 images, recognizer embeddings beyond."""
     for count in (1000, 2000, 4000, 8000, 16_000):
         faces = faces_of(count)
         latents = latents_of(faces)
@@ -277,17 +278,17 @@ def part_f() -> None:
         rng = np.random.default_rng(0)
         who = rng.integers(0, count // 5, count)
         table = pd.DataFrame({"image": np.arange(count), "identity": who})
-        faces = lw.Faces(table.assign(perceived_gender=np.where(who % 8 < 3, "male", "female")))
+        faces = lw.Images(table.assign(perceived_gender=np.where(who % 8 < 3, "male", "female")))
         values = rng.normal(size=(count // 5, 128))[who] + 0.5 * rng.normal(size=(count, 128))
-        near = lw.Vectors(faces.images, values, source="synthetic recogniser")
+        near = lw.Vectors(faces.keys, values, source="synthetic recognizer")
         _, wall, cpu = timed(partial(lw.match, faces, near, CONTRAST, lw.MatchSpec(max_pairs=1200)))
         say(f"(f) {count:,} images x 128, 1,200 pairs: {wall:.2f} s wall, {cpu:.2f} s CPU")
     metric = Euclid(Points(near.values, np.arange(1024)), Points(near.values, np.arange(100_000)))
     metric.norms(np.float32)
-    rule = Near("recogniser", metric, 5.0)
+    rule = Near("recognizer", metric, 5.0)
     block, _, cpu = timed(lambda: rule.mask(np.arange(1024), np.arange(100_000)))
     minutes = 0.37 * 0.63 * 1e12 / block.size * cpu / 60
-    say(f"(f) 1,000,000 images, recogniser first: {minutes:.0f} CPU-minutes (calculated from a block of {block.shape})")
+    say(f"(f) 1,000,000 images, recognizer first: {minutes:.0f} CPU-minutes (calculated from a block of {block.shape})")
 
 
 if __name__ == "__main__":

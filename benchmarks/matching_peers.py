@@ -52,7 +52,7 @@ def published_loop(
 ) -> list[tuple[int, int, int, int]]:
     """Match as the released program does, step by step: our own words for its loop, with its copies and its masks.
 
-    For every pair it copies the whole matrix (double precision, because its recogniser rule adds a penalty to it),
+    For every pair it copies the whole matrix (double precision, because its recognizer rule adds a penalty to it),
     writes over what was refused, picks the rows and then the columns that are left, and searches all of that.
     References come from masks over the whole table and scikit-learn's distances between the difficulties of all
     combinations. Before, it passes over all rows of both matrices and over all people.
@@ -81,10 +81,12 @@ def published_loop(
 
 
 def published_distances(flat: Floats) -> Floats:
-    """Return all distances as the released program has them: nobody is near to himself, in double precision."""
+    """Return all distances as the released program has them: infinite within an identity, in double precision."""
     found = pairwise_distances(flat)
     found[np.eye(len(found)).astype(bool)] = 1e3
-    return np.asarray(found + np.zeros(found.shape, dtype=bool) * 1e6)  # its penalty; nobody breaks the rule here
+    return np.asarray(
+        found + np.zeros(found.shape, dtype=bool) * 1e6
+    )  # its penalty; no pair violates the constraint here
 
 
 def useful_of(distances: Floats, difficulty: Floats, people: pd.Series) -> npt.NDArray[np.bool_]:
@@ -127,5 +129,5 @@ def matchit(focal: npt.NDArray[np.bool_], who: npt.NDArray[Any], distances: Floa
         "m <- matchit(t ~ 1, data.frame(t = t, id = id), distance = d, unit.id = ~ id);"
         "cat(sum(!is.na(m$match.matrix)), sum(proc.time()[1:2]) - s)"
     )
-    told = in_r(script, focal, who, distances)
-    return None if told is None else (told[1], int(told[0]))
+    found = in_r(script, focal, who, distances)
+    return None if found is None else (found[1], int(found[0]))

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 
 from benchmarks.embedding import FACES, describing, embedding
-from likewise.cli.tuning import _VARIABLES, keep_freed_memory
-from likewise.models.batches import cores
-from likewise.models.mobilestylegan import MobileStyleGAN
+from likewise.models.generators.mobilestylegan import MobileStyleGAN
+from likewise.runtime.cpu import _VARIABLES, keep_freed_memory
+from likewise.runtime.threads import cores
 
 REPEATS = 3
 
@@ -69,15 +69,15 @@ def fidelity() -> None:
     for truncation in (0.5, 0.7, 1.0):
         generator = MobileStyleGAN(truncation=truncation)
         w = generator.sample_w(8, seed=20260)
-        full = torch.from_numpy(generator.synthesise(w))
+        full = torch.from_numpy(generator.synthesize(w))
         for size in generator.sizes[:-1]:
             goal = torch.nn.functional.adaptive_avg_pool2d(full, size).numpy()
-            errors = np.square(generator.synthesise(w, size) - goal).mean(axis=(1, 2, 3))
+            errors = np.square(generator.synthesize(w, size) - goal).mean(axis=(1, 2, 3))
             print(f"fidelity: truncation {truncation}, {size:3d} px: {np.mean(10 * np.log10(4 / errors)):.1f} dB")
 
 
 def allocator() -> None:
-    """The same step under the allocator's settings: as it comes, told by mallopt, told by the environment."""
+    """The same step under the allocator's settings: the default, set by mallopt, set by the environment."""
     spent = {how: _elsewhere(how) for how in ("plain", "mallopt", "environment")}
     for how, seconds in spent.items():
         print(f"allocator: {how:12s} {1000 * seconds:7.0f} ms at 1024 px, {seconds / spent['plain']:.2f} of plain")

@@ -21,9 +21,9 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.projection import album, photographs
-from likewise.make.directions import shipped
-from likewise.models.segmentation import Segmenter
-from likewise.models.tone import skin_tone
+from likewise.latents.directions import shipped
+from likewise.models.perception.color import skin_tone
+from likewise.models.perception.segmentation import Segmenter
 
 SAME = 0.6  # dlib's own threshold
 READ = {
@@ -43,7 +43,7 @@ def kept(folder: Path) -> pd.DataFrame:
         if not path.name.endswith(".part.npz"):
             with np.load(path) as part:
                 rows[f"{path.stem}.jpg"] = {
-                    name: part[name][()] for name in ("seconds", "perceptual", "recogniser")
+                    name: part[name][()] for name in ("seconds", "perceptual", "recognizer")
                 } | {"mean": part["w"].mean(axis=0)}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -64,10 +64,10 @@ def median(values: pd.Series) -> str:
 
 def line(name: str, made: pd.DataFrame) -> str:
     """Say in a line what one way reached."""
-    seen = made["recogniser"].dropna()
+    seen = made["recognizer"].dropna()
     return (
         f"{name}: {len(made)} photographs, {made['seconds'].median():.1f} CPU s each, perceptual "
-        f"{median(made['perceptual'])}, dlib {median(made['recogniser'])}, below {SAME} {(seen < SAME).sum()} of "
+        f"{median(made['perceptual'])}, dlib {median(made['recognizer'])}, below {SAME} {(seen < SAME).sum()} of "
         f"{len(seen)}, no face in {len(made) - len(seen)}"
     )
 
@@ -76,10 +76,10 @@ def beside(name: str, made: pd.DataFrame, refined: pd.DataFrame) -> str:
     """Compare a way with ``refine`` on the same photographs."""
     both = made.merge(refined, left_index=True, right_index=True, suffixes=("", " refine"))
     cost = both["seconds"].median() / both["seconds refine"].median()
-    apart = both["recogniser"] - both["recogniser refine"]
+    apart = both["recognizer"] - both["recognizer refine"]
     return (
-        f"{name}: {cost:.2f} times refine's CPU s, dlib {both['recogniser'].median():.3f} against "
-        f"{both['recogniser refine'].median():.3f}, difference {median(apart)}, {len(both)} photographs"
+        f"{name}: {cost:.2f} times refine's CPU s, dlib {both['recognizer'].median():.3f} against "
+        f"{both['recognizer refine'].median():.3f}, difference {median(apart)}, {len(both)} photographs"
     )
 
 
@@ -126,13 +126,13 @@ def read(made: pd.DataFrame, labels: pd.DataFrame) -> str:
     """Say how well the shipped directions read each attribute from the mean latents."""
     known = shipped("mobilestylegan")
     scores = np.stack(made["mean"].tolist()).astype(np.float64) @ known.gradients.T
-    told = []
+    parts = []
     for direction, label in READ.items():
         k = known.names.index(direction)
         high = known.skills[k].positive in ("male", "yes") or (label == "Smiling")
         score = scores[:, k] if high else -scores[:, k]
-        told.append(f"{label} {area((labels.loc[made.index][label] > 0).to_numpy(), score)}")
-    return "; ".join(told)
+        parts.append(f"{label} {area((labels.loc[made.index][label] > 0).to_numpy(), score)}")
+    return "; ".join(parts)
 
 
 def main() -> None:
@@ -152,7 +152,7 @@ def main() -> None:
             print(f"beside refine, {beside(name, made, ways['refine'])}")
     for name, made in ways.items():
         for who, (one, other) in groups(made, labels, tone).items():
-            for what in ("recogniser", "perceptual"):
+            for what in ("recognizer", "perceptual"):
                 values = made[what].dropna()
                 print(f"{name}, {what}, {who}: {difference(values[one], values[other])}")
     for name, made in ways.items():

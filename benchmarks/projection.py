@@ -1,12 +1,12 @@
 """Projection of real photographs, measured: needs the CelebA-HQ subset that LIKEWISE_DATA names.
 
     python -m benchmarks.projection project --method singh2021 --perceptual lpips-vgg --images 3 --work DIR
-    python -m benchmarks.projection project --tuning --legs 128:40:0.08 1024:16:0.06 --work DIR
+    python -m benchmarks.projection project --tuning --phases 128:40:0.08 1024:16:0.06 --work DIR
 
 ``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances, so a
 stopped run goes on where it was. The photographs are one each of identities in a random order with a fixed seed; the
-first are for tuning and are never judged. ``--legs`` tries other legs of ``refine`` (pixels:steps:rate, the full size
-last); ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
+first are for tuning and are never judged. ``--phases`` tries other phases of ``refine`` (pixels:steps:rate, the full
+size last); ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from likewise.cli.tuning import keep_freed_memory
-from likewise.images import Album
-from likewise.make import descend
-from likewise.make.descend import COMPARED, Leg, shrunk
-from likewise.make.project import ProjectSpec, solver
-from likewise.plugins import Recogniser, create, to_pictures, to_signals
+from likewise.latents import gradient
+from likewise.latents.gradient import COMPARED, Phase, shrunk
+from likewise.latents.projection import ProjectSpec, solver
+from likewise.runtime.cpu import keep_freed_memory
+from likewise.runtime.pixels import ImageFolder
+from likewise.runtime.registry import Recognizer, create, to_pictures, to_signals
 
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TUNING = 8
@@ -46,17 +46,17 @@ def photographs(*, tuning: bool = False) -> pd.DataFrame:
     return shuffled[:TUNING] if tuning else shuffled[TUNING:]
 
 
-def album() -> Album:
+def album() -> ImageFolder:
     """Show the photographs."""
     root = (DATA / "celebahq" / "images").resolve()
-    return Album(root, {path.name: path.name for path in root.glob("*.jpg")})
+    return ImageFolder(root, {path.name: path.name for path in root.glob("*.jpg")})
 
 
 def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
     """Project what is not projected yet, and keep what came of it."""
     work.mkdir(parents=True, exist_ok=True)
     generator, perceptual, solve = solver(spec)
-    judge: Recogniser = create("recogniser", "dlib")
+    recognizer: Recognizer = create("recognizer", "dlib")
     show = album()
     for image in images:
         kept = work / f"{Path(image).stem}.npz"
@@ -66,22 +66,22 @@ def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
         start = time.process_time()
         w, _ = solve(target)
         spent = time.process_time() - start
-        drawn = generator.synthesise(w)
+        drawn = generator.synthesize(w)
         left = perceptual.distance(*(shrunk(torch.from_numpy(each), COMPARED).numpy() for each in (drawn, target)))
-        seen = judge.embed(np.concatenate([to_pictures(target), to_pictures(drawn)]))
-        apart = judge.distance(seen[:1], seen[1:])[0]
+        seen = recognizer.embed(np.concatenate([to_pictures(target), to_pictures(drawn)]))
+        apart = recognizer.distance(seen[:1], seen[1:])[0]
         fresh = kept.with_suffix(".part.npz")
-        np.savez(fresh, w=w[0], seconds=spent, perceptual=left[0], recogniser=apart)
+        np.savez(fresh, w=w[0], seconds=spent, perceptual=left[0], recognizer=apart)
         fresh.replace(kept)
         print(f"{image}: {spent:.1f} CPU s, {perceptual.name} {left[0]:.4f}, dlib {apart:.3f}", flush=True)
 
 
-def legs(given: list[str], full: int = 1024) -> tuple[Leg, ...]:
-    """Read legs; only the first one's rate rises, because the others go on from where one has arrived."""
+def phases(given: list[str], full: int = 1024) -> tuple[Phase, ...]:
+    """Read phases; only the first one's rate rises, because the others go on from where one has arrived."""
     parts = [(int(size), int(steps), float(rate)) for size, steps, rate in (text.split(":") for text in given)]
-    first, *others = descend.ENCODED[:2]
+    first, *others = gradient.ENCODED[:2]
     return tuple(
-        replace(others[0] if number else first, steps=steps, rate=rate, size=None if size == full else size)
+        replace(others[0] if number else first, steps=steps, lr=rate, size=None if size == full else size)
         for number, (size, steps, rate) in enumerate(parts)
     )
 
@@ -101,15 +101,15 @@ def main() -> None:
     parser.add_argument("--perceptual", default="lpips-alex")
     parser.add_argument("--lambda", dest="lambda_", type=float)
     parser.add_argument("--effort", type=float, default=1.0)
-    parser.add_argument("--legs", nargs="+", help="pixels:steps:rate, instead of refine's own")
+    parser.add_argument("--phases", nargs="+", help="pixels:steps:rate, instead of refine's own")
     parser.add_argument("--images", type=int, default=60)
     parser.add_argument("--share", default="1/1", help="of the photographs: the k-th of n")
     parser.add_argument("--tuning", action="store_true", help="the photographs for tuning, not the judged ones")
     given = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
-    if given.legs:
-        descend.ENCODED = legs(given.legs)
+    if given.phases:
+        gradient.ENCODED = phases(given.phases)
     spec = ProjectSpec(
         generator="mobilestylegan", perceptual=given.perceptual, method=given.method, effort=given.effort,
         lambda_=given.lambda_,

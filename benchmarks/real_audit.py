@@ -1,9 +1,9 @@
-"""The whole audit on real photographs: is a recogniser worse for perceived women, before and after matching?
+"""The whole audit on real photographs: is a recognizer worse for perceived women, before and after matching?
 
     python -m benchmarks.real_audit --work DIR [--people 300]     needs the CelebA-HQ subset that LIKEWISE_DATA names
 
 Lays out an audit of the subset in DIR (the photographs stay where they are, and none is shown), runs it, and prints the
-gaps of every recogniser as the images come and between look-alikes, how much the covariates' differences shrink, and
+gaps of every recognizer unmatched and matched, how much the covariates' differences shrink, and
 what each design says. Latents are the encoder's: quick, and often of another person, so matching on them is matching on
 what an encoder keeps. Resumes where it was; the printed figures are whatever comes out.
 """
@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.projection import DATA, subset
-from likewise.cli.progress import voice
-from likewise.cli.run import run
-from likewise.tables import Estimates, Faces, Pairs
-from likewise.tables.files import write_frame, write_text
+from likewise.audit.runner import run
+from likewise.runtime.progress import reporter
+from likewise.tables import Estimates, Images, Trials
+from likewise.tables.io import write_frame, write_text
 
 COVARIATES = ("Young", "Smiling", "Eyeglasses", "Pale_Skin", "Wearing_Hat", "Blurry", "Chubby", "Mouth_Slightly_Open")
 RECOGNISERS = ("dlib", "facenet", "mobilefacenet")
@@ -46,23 +46,21 @@ perceptual = "lpips-alex"
 method = "encoder"
 
 [match]
-distance = "mean_row"
-remove_contrast = true
+rows = "mean"
 exact = ["Eyeglasses", "Young"]
 
 [[variant]]
 name = "propensity on the attributes"
-method = "propensity"
+distance = "propensity"
 score_on = [{covariates}]
 
 [[variant]]
 name = "latents alone"
-distance = "mean_row"
-remove_contrast = true
+rows = "mean"
 
 [[variant]]
 name = "latents alone, contrast left in"
-distance = "mean_row"
+rows = "mean"
 {raters}
 [trials]
 impostors = 20
@@ -89,13 +87,13 @@ def lay_out(folder: Path, *, people: int) -> None:
         table[name] = (table[name] > 0).astype(int)
     write_frame(folder / "people.csv", table[["image", "identity", "perceived_gender", *COVARIATES]])
     names = ", ".join(f'"{name}"' for name in COVARIATES)
-    raters = "".join(f'\n[[rater]]\nslot = "recogniser"\nname = "{name}"\n' for name in RECOGNISERS)
+    raters = "".join(f'\n[[rater]]\nslot = "recognizer"\nname = "{name}"\n' for name in RECOGNISERS)
     images = os.path.relpath((DATA / "celebahq" / "images").resolve(), folder.resolve())
     plan = _PLAN.format(covariates=names, images=images, raters=raters, workers=os.cpu_count() or 1)
     write_text(folder / "audit.toml", plan)
 
 
-def told(folder: Path) -> str:
+def summary(folder: Path) -> str:
     """Return the figures that the question asks for."""
     estimates, balance = (Estimates.read(folder / f"{name}.parquet").frame for name in ("estimates", "balance"))
     gaps = estimates[estimates["stat"].isin(["gap", "adjusted_gap"]) & ~estimates["sample"].str.contains(", without ")]
@@ -112,8 +110,8 @@ def told(folder: Path) -> str:
 
 def apart(folder: Path) -> pd.DataFrame:
     """Return by group in which share of the genuine trials the two pictures differ in an attribute."""
-    faces = Faces.read(folder / "faces.parquet").frame.set_index("image")
-    genuine = Pairs.read(folder / "trials.parquet").genuine().frame
+    faces = Images.read(folder / "faces.parquet").frame.set_index("image")
+    genuine = Trials.read(folder / "trials.parquet").genuine().frame
     one, other = (faces.loc[genuine[end], list(COVARIATES)].to_numpy() for end in ("a", "b"))
     differ = pd.DataFrame(one != other, columns=list(COVARIATES))
     shares: pd.DataFrame = differ.groupby(faces.loc[genuine["a"], "perceived_gender"].to_numpy()).mean().T
@@ -129,8 +127,8 @@ def main() -> None:
     if not (given.work / "audit.toml").is_file():
         given.work.mkdir(parents=True, exist_ok=True)
         lay_out(given.work, people=given.people)
-    run(str(given.work), voice=voice(quiet=False))
-    print(told(given.work))
+    run(str(given.work), reporter=reporter(quiet=False))
+    print(summary(given.work))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analyse.resample import bootstrap
+from likewise.stats.bootstrap import bootstrap
 
 Floats = npt.NDArray[np.float64]
 

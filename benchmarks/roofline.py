@@ -20,7 +20,7 @@ import onnxruntime  # type: ignore[import-untyped]
 import torch
 from torch import Tensor, nn
 
-from likewise.models.recognisers.torch import NETWORKS
+from likewise.models.recognizers.torch import NETWORKS
 from likewise.weights import where
 
 SIDE, TRIES = 768, 8
@@ -56,7 +56,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def operations(name: str, size: int) -> float:
-    """Return the operations of one crop of a recogniser's network: two for each multiply-add."""
+    """Return the operations of one crop of a recognizer's network: two for each multiply-add."""
     return 2.0 * (_of_module(NETWORKS[name](), size) if name in NETWORKS else _of_graph(where(name)))
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.semantics --images 1000 --work DIR     needs the CelebA-HQ subset that LIKEWISE_DATA names
 
-Five folds by identity; ridge regression on the standardised columns, its strength chosen by leaving one out within the
+Five folds by identity; ridge regression on the standardized columns, its strength chosen by leaving one out within the
 training folds. The area under the ROC beside two baselines: all that the encoder's networks see, and principal
-components of the pixels at 32 px. Intervals are 95 %, by resampling identities; the folds are not drawn anew, so they
+components of the pixels at 32 px. Intervals are 95 %, by resampling identities; the folds are not drawn again, so they
 say how the photographs vary, not the training.
 """
 
@@ -21,10 +21,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
 from benchmarks.projection import album, subset
-from likewise.cli.tuning import keep_freed_memory
-from likewise.models.encoder import Eye, encoder_of
-from likewise.models.mobilestylegan import MobileStyleGAN
-from likewise.plugins import to_signals
+from likewise.models.generators.encoder import FeatureExtractor, encoder_of
+from likewise.models.generators.mobilestylegan import MobileStyleGAN
+from likewise.runtime.cpu import keep_freed_memory
+from likewise.runtime.registry import to_signals
 
 ATTRIBUTES = ("Male", "Young", "Smiling", "Eyeglasses", "Pale_Skin")
 PART, RESAMPLES = 50, 300
@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 def looked_at(images: list[str], work: Path) -> dict[str, Floats]:
     """Return the columns of each way to describe the photographs; parts that are there are read again."""
     work.mkdir(parents=True, exist_ok=True)
-    eye, show, seen, pixels = Eye(), album(), [], []
+    eye, show, seen, pixels = FeatureExtractor(), album(), [], []
     for at in range(0, len(images), PART):
         kept = work / f"{at:05d}.npz"
         if not kept.exists():
@@ -59,8 +59,8 @@ def scored(x: Floats, labels: Floats, groups: npt.NDArray[np.int64], *, componen
         a, b = (x[train] - mean) / spread, (x[test] - mean) / spread
         if components:
             a, b = _principal(a, b, components)
-        centre = labels[train].mean(axis=0)
-        scores[test] = b @ (a.T @ _weights(a @ a.T, labels[train] - centre))
+        center = labels[train].mean(axis=0)
+        scores[test] = b @ (a.T @ _weights(a @ a.T, labels[train] - center))
     return scores
 
 

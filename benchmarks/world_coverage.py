@@ -1,9 +1,12 @@
 """How often a reported interval holds the world's true effect, over many worlds.
 
-Run: python benchmarks/world_coverage.py [WORLDS] [--keep worlds.csv]   (400 worlds take some minutes)
+Run: python benchmarks/world_coverage.py [WORLDS] [--keep worlds.csv] [--design trials|images]
 
-Each world is drawn, matched, rated by the recogniser and by people, swept and analysed like an audit; only the
-projection is replaced by reading the factors, which it recovers to rounding (tests/make/test_project.py). Beside
+Each world is drawn, matched, rated by the recognizer and by people, swept and analyzed like an audit; only the
+projection is replaced by reading the factors, which it recovers to rounding. All factors but the attribute itself are
+scores, as directions in a latent space would give them; nothing is labeled, and eyeglasses and smiles vary within a
+person. ``trials`` (the default) balances all genuine trials within an SMD of 0.1 (cardinality matching) and pairs them;
+``images`` matches first images, nearest first, and the second image is random. ``gap, matched`` is unadjusted. Beside
 the reported interval stands the naive one that takes every answer for independent.
 """
 
@@ -16,53 +19,59 @@ import numpy as np
 import pandas as pd
 
 import likewise as lw
-from likewise.make.counterfactual import chosen, sweep_faces
-from likewise.make.rate import rate_images, rate_trials
-from likewise.make.sweep_spec import SweepSpec
-from likewise.plugins import to_pictures
-from likewise.world.model import CONTRAST, COVARIATES
-from likewise.world.occupants import WorldClassifier, WorldCrowd, WorldEditor, WorldRecogniser
-from likewise.world.scene import draw, see
+from likewise.counterfactuals.sweep import chosen, sweep_faces
+from likewise.counterfactuals.sweep_spec import SweepSpec
+from likewise.rating.rate import rate_images, rate_trials
+from likewise.runtime.registry import to_pictures
+from likewise.simulation.components import WorldClassifier, WorldCrowd, WorldEditor, WorldRecognizer
+from likewise.simulation.scene import draw, see
+from likewise.simulation.world import CONTRAST, COVARIATES
 
-SPEC = lw.MatchSpec.from_dict({"caliper": {"distance": 4.5}})
+SPECS = {
+    "trials": lw.MatchSpec(method="cardinality", max_smd=0.1),
+    "images": lw.MatchSpec.from_dict({"caliper": {"distance": 4.5}}),
+}
 NAMES = [covariate.column for covariate in COVARIATES]
 
 
-def audit(seed: int, identities: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:
+def audit(seed: int, design: str = "trials", identities: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Audit one world; return its truth and its estimates."""
     world = lw.World(identities=identities, seed=seed)
     faces, factors = world.draw()
     pictures = to_pictures(draw(factors))
-    row = pd.Series(range(len(faces)), index=faces.images)
-    pairs = lw.match(faces, lw.Vectors(faces.images, 2 * see(pictures), source="factors"), CONTRAST, SPEC)
-    asked, recogniser = lw.trials(faces, seed=seed), WorldRecogniser(effect=world.effect)
-    distances = rate_trials(asked, recogniser.embed(pictures), faces.images, recogniser)
+    row = pd.Series(range(len(faces)), index=faces.keys)
+    of_trials = design == "trials"
+    asked = lw.trials(faces, seed=seed, genuine="all" if of_trials else "ring")
+    scores = lw.Vectors(faces.keys, 2 * see(pictures)[:, 1:], source="factors but the attribute")
+    pairs = lw.match(faces, scores, CONTRAST, SPECS[design], units=asked if of_trials else None)
+    recognizer = WorldRecognizer(effect=world.effect)
+    distances = rate_trials(asked, recognizer.embed(pictures), faces.keys, recognizer)
     people = WorldCrowd(effect=world.people_effect).answers(asked, lambda keys: pictures[row.loc[keys]], seed)
     parts = [
         lw.gaps(distances, asked, faces, CONTRAST, pairs=pairs, covariates=NAMES),
         lw.gaps(people, asked, faces, CONTRAST, pairs=pairs, covariates=NAMES, panel="people"),
         sweep(faces, pictures, row, seed),
-        naive("world-recogniser: distance", distances, asked, faces),
+        naive("world-recognizer: distance", distances, asked, faces),
         naive("people: same", people, asked, faces),
     ]
-    return world.truth(SweepSpec().levels).frame, lw.Estimates.together(parts).frame
+    return world.truth(SweepSpec().strengths).frame, lw.Estimates.together(parts).frame
 
 
-def sweep(faces: lw.Faces, pictures: np.ndarray, row: pd.Series, seed: int) -> lw.Estimates:
+def sweep(faces: lw.Images, pictures: np.ndarray, row: pd.Series, seed: int) -> lw.Estimates:
     """Turn the attribute and estimate the slopes of the labels."""
     spec = SweepSpec()
     images = chosen(faces, spec, seed=seed)
     made, editor, tagger = sweep_faces(faces, images, spec), WorldEditor(), WorldClassifier()
-    scores = [tagger.score(editor.edit(pictures[row.loc[images]], level)) for level in spec.levels]
-    units = [f"{image}@{level:+g}" for level in spec.levels for image in images]
+    scores = [tagger.score(editor.edit(pictures[row.loc[images]], level)) for level in spec.strengths]
+    units = [f"{image}@{level:+g}" for level in spec.strengths for image in images]
     table = np.concatenate([np.stack(list(score.values()), axis=1) for score in scores])
     return lw.slopes(rate_images(units, list(scores[0]), table, tagger), made, threshold=tagger.threshold)
 
 
-def naive(quantity: str, ratings: lw.Ratings, asked: lw.Pairs, faces: lw.Faces) -> lw.Estimates:
+def naive(quantity: str, ratings: lw.Ratings, asked: lw.Trials, faces: lw.Images) -> lw.Estimates:
     """The interval that takes every answer for independent: what not to do."""
     frame = ratings.frame
-    side = frame["unit"].map(asked.frame.set_index("pair")["a"]).map(CONTRAST.side(faces))
+    side = frame["unit"].map(asked.frame.set_index("trial")["a"]).map(CONTRAST.side(faces))
     groups = [frame.loc[side == sign, "value"] for sign in (1, -1)]
     gap = groups[0].mean() - groups[1].mean()
     half = 1.96 * sum(group.var() / len(group) for group in groups) ** 0.5
@@ -101,12 +110,12 @@ def held(truth: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, object]]:
     return rows
 
 
-def every(worlds: int, keep: Path | None) -> pd.DataFrame:
+def every(worlds: int, keep: Path | None, design: str) -> pd.DataFrame:
     """Audit the worlds that are not kept yet; each is added to the file when it is done."""
     parts = [pd.read_csv(keep)] if keep and keep.exists() else []
     done = set(parts[0]["world"]) if parts else set()
     for seed in sorted(set(range(worlds)) - done):
-        parts.append(pd.DataFrame(held(*audit(seed))).assign(world=seed))
+        parts.append(pd.DataFrame(held(*audit(seed, design))).assign(world=seed))
         if keep:
             parts[-1].to_csv(keep, mode="a", header=not keep.exists(), index=False)
     return pd.concat(parts, ignore_index=True)
@@ -117,8 +126,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("worlds", type=int, nargs="?", default=400)
     parser.add_argument("--keep", type=Path, help="CSV to which every world is added, so that a stopped run goes on")
+    parser.add_argument("--design", choices=tuple(SPECS), default="trials")
     options = parser.parse_args()
-    rows = every(options.worlds, options.keep)
+    rows = every(options.worlds, options.keep, options.design)
     worlds = rows["world"].nunique()
     table = rows.groupby(["quantity", "stat", "sample"])
     shown = table.agg(coverage=("inside", "mean"), bias=("miss", "mean"), width=("width", "mean")).reset_index()

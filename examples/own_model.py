@@ -1,8 +1,8 @@
-"""Audit a recogniser of your own, from Python, with your own embedding as the space in which look-alikes are found.
+"""Audit your own recognizer from Python; matching uses your own embedding.
 
 Run: python examples/own_model.py
 
-The pictures are the planted world's, so that it runs anywhere; `Sharp` stands for your model.
+The images are those of a simulated world, so that it runs anywhere; `Sharp` stands for your model.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 import likewise as lw
-from likewise.make.rate import rate_trials
-from likewise.plugins import Array, Pictures, to_pictures
-from likewise.world.scene import draw
+from likewise.rating.rate import rate_trials
+from likewise.runtime.registry import Array, Pictures, to_pictures
+from likewise.simulation.scene import draw
 
 
 class Sharp:
-    """A stranger's recogniser: it compares the upper halves of two pictures, pixel by pixel."""
+    """A recognizer that compares the upper halves of two pictures, pixel by pixel."""
 
-    name, licence, family, threshold = "sharp", "MIT", "pixels", 0.1
+    name, license, family, threshold = "sharp", "MIT", "pixels", 0.1
 
     def embed(self, pictures: Pictures) -> Array:
         """Return the upper half, one row a picture."""
@@ -31,19 +31,19 @@ class Sharp:
 
 
 def main() -> lw.Estimates:
-    """Find look-alikes, ask the model, and print the gap before and after."""
-    faces, factors = lw.World(identities=200, seed=4).draw()
+    """Match images, rate trials, and print the unmatched and the matched gap."""
+    images, factors = lw.World(identities=200, seed=4).draw()
     pictures = to_pictures(draw(factors))
     contrast = lw.Contrast("perceived_gender", focal="female", reference="male")
     covariates = ["perceived_age", "eyeglasses", "smiling", "light", "yaw"]
 
-    vectors = lw.Vectors(faces.images, factors[:, 1:], source="my encoder")
-    pairs = lw.match(faces, vectors, contrast, lw.MatchSpec(caliper=(("perceived_age", 5.0), ("light", 0.4))))
+    vectors = lw.Vectors(images.keys, factors[:, 1:], source="my encoder")
+    pairs = lw.match(images, vectors, contrast, lw.MatchSpec(caliper=(("perceived_age", 5.0), ("light", 0.4))))
     print(pairs, end="\n\n")
 
-    asked, model = lw.trials(faces, seed=0), Sharp()
-    ratings = rate_trials(asked, model.embed(pictures), faces.images, model)
-    found = lw.gaps(ratings, asked, faces, contrast, pairs=pairs, covariates=covariates)
+    trials, model = lw.trials(images, seed=0), Sharp()
+    ratings = rate_trials(trials, model.embed(pictures), images.keys, model)
+    found = lw.gaps(ratings, trials, images, contrast, pairs=pairs, covariates=covariates)
     print(found.frame[["stat", "sample", "group", "estimate", "low", "high", "clusters"]].to_string(index=False))
     return found
 

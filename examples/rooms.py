@@ -1,11 +1,10 @@
-"""Beyond faces: does a tagger miss the bed in poorer homes, or are their photographs only darker and fuller?
+"""Beyond faces: does a classifier miss beds in poorer homes, or are their photographs only darker and more cluttered?
 
 Run: python examples/rooms.py [FOLDER] [--encoder grid|lpips-alex|efficientnet-lite]
 
-No generator draws rooms here, so look-alikes are sought with an encoder: a plain grid of colours, or a network whose
-weights are fetched before (likewise weights fetch lpips-alexnet efficientnet-lite0). The rooms are rendered, so the
-truth can be had: the same room is drawn once more with only the household's income turned, and the tagger is asked
-about both.
+There is no generator of rooms here, so matching uses an encoder: a grid of mean colors, or a network whose weights are
+fetched first (likewise weights fetch lpips-alexnet efficientnet-lite0). The rooms are rendered, so the ground truth is
+known: each room is rendered a second time with only the household's income changed, and the classifier labels both.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ import pandas as pd
 
 import likewise as lw
 from likewise.cli.main import main as likewise
-from likewise.images import save
-from likewise.plugins import Array, Pictures, Signals, register
+from likewise.runtime.pixels import save
+from likewise.runtime.registry import Array, Pictures, Signals, register
 
 SIZE, HOMES, PHOTOS = 48, 240, 2
 PLAN = """
 covariates = ["light", "clutter", "distance"]
 
-[faces]
+[data]
 images = "images"
 table = "rooms.csv"
 identity = "home"
@@ -38,14 +37,13 @@ focal = "lower"
 reference = "higher"
 
 [encode]
-{slot} = "{encoder}"
+{kind} = "{encoder}"
 
 [match]
-remove_contrast = true           # the bed itself goes with income, and is what we ask about
 caliper = {{ light = 0.05, clutter = 1 }}
 
 [[rater]]
-slot = "classifier"
+kind = "classifier"
 name = "tagger"
 
 [report]
@@ -54,9 +52,9 @@ title = "Is the bed seen?"
 
 
 class Grid:
-    """A plain encoder: the mean colour of every field of an 8 x 8 grid."""
+    """A simple encoder: the mean color of each cell of an 8 x 8 grid."""
 
-    name, licence = "grid", "part of the examples"
+    name, license = "grid", "part of the examples"
 
     def features(self, signals: Signals) -> Array:
         """Return ``[n, 192]``."""
@@ -70,15 +68,15 @@ class Grid:
 
 
 class Tagger:
-    """The tagger under audit: it has learned that beds stand high, and looks for something bright above the floor."""
+    """The classifier under audit: it expects beds to be raised, and looks for something bright above the floor."""
 
-    name, licence, threshold = "tagger", "part of the examples", 0.5
+    name, license, threshold = "tagger", "part of the examples", 0.5
 
     def score(self, pictures: Pictures) -> dict[str, Array]:
         """Return the confidence that there is a bed, and that there is a window."""
-        grey = pictures.astype(np.float32).mean(axis=3) / 255
-        raised = grey[:, 31:35, 20:36].mean(axis=(1, 2)) - grey[:, 40:47].mean(axis=(1, 2))
-        window = grey[:, 4:14, 6:20].mean(axis=(1, 2)) - grey[:, 4:14, 28:].mean(axis=(1, 2))
+        gray = pictures.astype(np.float32).mean(axis=3) / 255
+        raised = gray[:, 31:35, 20:36].mean(axis=(1, 2)) - gray[:, 40:47].mean(axis=(1, 2))
+        window = gray[:, 4:14, 6:20].mean(axis=(1, 2)) - gray[:, 4:14, 28:].mean(axis=(1, 2))
         return {"Bed": _sure(40 * (raised - 0.24)), "Window": _sure(30 * (window - 0.1))}
 
 
@@ -87,7 +85,7 @@ def _sure(evidence: npt.NDArray[np.float32]) -> Array:
 
 
 def draw_homes(seed: int) -> pd.DataFrame:
-    """Draw a table of photographs; in poorer homes it is darker and fuller, and the bed is often a mat."""
+    """Simulate a table of photographs; poorer homes are darker and more cluttered, and the bed is often a mat."""
     rng = np.random.default_rng(seed)
     home = np.repeat(np.arange(HOMES), PHOTOS)
     lower = np.repeat(rng.random(HOMES) < 0.5, PHOTOS)
@@ -99,13 +97,13 @@ def draw_homes(seed: int) -> pd.DataFrame:
         "light": np.clip(rng.normal(0.75 - 0.10 * lower, 0.12), 0.3, 1.0).round(3),
         "clutter": rng.poisson(2 + 2 * lower),
         "distance": rng.uniform(0, 1, len(home)).round(3),
-        "chance": rng.uniform(size=len(home)),  # who sleeps on a mat, were the income lower
+        "chance": rng.uniform(size=len(home)),  # decides whether the bed would be a mat if the income were lower
         "seed": rng.integers(1 << 30, size=len(home)),
     })  # fmt: skip
 
 
 def render(row: pd.Series, *, lower: bool) -> npt.NDArray[np.uint8]:
-    """Draw one room ``[48, 48, 3]``: wall, floor, window, bed (or mat) and boxes, in its light."""
+    """Render one room ``[48, 48, 3]``: wall, floor, window, bed (or mat) and boxes, at its brightness."""
     rng = np.random.default_rng(int(row["seed"]))
     room = np.empty((SIZE, SIZE, 3))
     room[:30], room[30:] = (0.75, 0.70, 0.62), (0.45, 0.35, 0.28)
@@ -120,37 +118,37 @@ def render(row: pd.Series, *, lower: bool) -> npt.NDArray[np.uint8]:
     return np.clip(255 * noisy, 0, 255).astype(np.uint8)
 
 
-def planted(rooms: pd.DataFrame) -> float:
-    """Return the true difference: the same rooms, with only the income turned."""
+def ground_truth(rooms: pd.DataFrame) -> float:
+    """Return the true difference: the same rooms with only the income changed."""
     both = [np.stack([render(row, lower=lower) for _, row in rooms.iterrows()]) for lower in (True, False)]
     seen = [Tagger().score(pictures)["Bed"] >= Tagger.threshold for pictures in both]
     return float(seen[0].mean() - seen[1].mean())
 
 
 def main(folder: Path, encoder: str = "grid") -> lw.Estimates:
-    """Lay the audit out, run it, and print the gap in seen beds beside the planted one."""
+    """Write the audit, run it, and print the gap in detected beds beside the ground truth."""
     register("perceptual", "grid", Grid)
     register("classifier", "tagger", Tagger)
     rooms = draw_homes(seed=3)
     for _, row in rooms.iterrows():
         save(folder / "images" / row["image"], render(row, lower=row["reported_income"] == "lower"))
     rooms.drop(columns=["chance", "seed"]).to_csv(folder / "rooms.csv", index=False)
-    slot = "classifier" if encoder == "efficientnet-lite" else "perceptual"
-    (folder / "audit.toml").write_text(PLAN.format(slot=slot, encoder=encoder), encoding="utf-8")
+    kind = "classifier" if encoder == "efficientnet-lite" else "perceptual"
+    (folder / "audit.toml").write_text(PLAN.format(kind=kind, encoder=encoder), encoding="utf-8")
     likewise(["run", str(folder), "--quiet"])
     found = lw.Estimates.read(folder / "estimates.parquet")
-    bed = found.frame[found.frame["quantity"] == "tagger: Share labelled Bed"]
+    bed = found.frame[found.frame["quantity"] == "tagger: Share labeled Bed"]
     for entry in bed[bed["stat"].isin(["gap", "adjusted_gap"])].itertuples():
         print(f"{entry.stat:<13} {entry.sample:<8} {entry.estimate:+.2f} ({entry.low:+.2f} to {entry.high:+.2f})")
-    matched = lw.Pairs.read(folder / "pairs.parquet").images
-    print(f"planted, in {len(matched)} matched rooms: {planted(rooms[rooms['image'].isin(matched)]):+.2f}")
+    matched = lw.Matches.read(folder / "matches.parquet").images
+    print(f"ground truth, in {len(matched)} matched rooms: {ground_truth(rooms[rooms['image'].isin(matched)]):+.2f}")
     print(f"report: {folder / 'report.html'}")
     return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, help="where the audit is laid out; default: a fresh folder")
+    parser.add_argument("folder", nargs="?", type=Path, help="the audit folder; default: a temporary one")
     parser.add_argument("--encoder", default="grid", choices=["grid", "lpips-alex", "efficientnet-lite"])
     given = parser.parse_args()
     main(given.folder or Path(tempfile.mkdtemp(prefix="rooms-")), given.encoder)

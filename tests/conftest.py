@@ -1,4 +1,4 @@
-"""A small world that the tests share, and a folder that holds it."""
+"""Shared fixtures: a small simulated world, an audit folder with it, and real weights."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ import pytest
 from hypothesis import settings
 
 import likewise as lw
-from likewise.cli.demo_toy import make_toy
-from likewise.cli.progress import Quiet
+from likewise.demo.toy import make_toy
 from likewise.errors import OfflineError
-from likewise.plugins import Pictures, to_pictures
-from likewise.weights import CATALOGUE, fetch, where
-from likewise.world.scene import draw, see
+from likewise.runtime.progress import Quiet
+from likewise.runtime.registry import Pictures, to_pictures
+from likewise.simulation.scene import draw, see
+from likewise.weights import CATALOG, fetch, where
 
-# A busy machine is slow, which is no failure; and CI looks at the same examples each time.
+# No deadline on busy machines; the same examples on every CI run.
 settings.register_profile("likewise", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("likewise")
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A world that was drawn into memory."""
+    """A simulated world in memory."""
 
     world: lw.World
-    faces: lw.Faces
+    faces: lw.Images
     factors: npt.NDArray[np.float64]
     pictures: Pictures
     vectors: lw.Vectors
 
     def look(self, images: list[str]) -> Pictures:
-        row = pd.Series(range(len(self.faces)), index=self.faces.images)
+        row = pd.Series(range(len(self.faces)), index=self.faces.keys)
         return self.pictures[row.loc[images].to_numpy()]
 
 
@@ -47,7 +47,7 @@ def drawn(**options: float) -> Drawn:
     faces, factors = world.draw()
     pictures = to_pictures(draw(factors))
     return Drawn(
-        world, faces, factors, pictures, lw.Vectors(faces.images, 2 * see(pictures), source="the world's factors")
+        world, faces, factors, pictures, lw.Vectors(faces.keys, 2 * see(pictures), source="the world's factors")
     )
 
 
@@ -58,8 +58,8 @@ def world() -> Drawn:
 
 @pytest.fixture
 def audit(tmp_path: Path) -> Path:
-    """A folder with a small world's images, table and plan; nothing has run in it."""
-    make_toy(tmp_path / "audit", identities=40, confounding=1.0, seed=3, voice=Quiet())
+    """An audit folder with the images, the table and the plan of a small world, before any run."""
+    make_toy(tmp_path / "audit", identities=40, confounding=1.0, seed=3, reporter=Quiet())
     return tmp_path / "audit"
 
 
@@ -73,8 +73,8 @@ def weights() -> Callable[[str], Path]:
     """Real weights by name: fetched once per machine through the registry, skipped only without a network."""
 
     def converted(name: str) -> Path:
-        wanted = CATALOGUE[name]
-        together = [item.name for item in CATALOGUE.values() if item.archive == wanted.archive]
+        wanted = CATALOG[name]
+        together = [item.name for item in CATALOG.values() if item.archive == wanted.archive]
         if wanted.registry == "npm" and not shutil.which("npm"):
             pytest.skip(f"{name} is fetched with npm, which is not installed")
         try:

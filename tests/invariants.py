@@ -1,4 +1,4 @@
-"""One checker a noun, written apart from the constructors: run it on every result."""
+"""One checker a table, independent of the constructors: run it on every result."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ import numpy as np
 
 import likewise as lw
 from likewise.tables import STATS
-from likewise.tables.table import Noun
+from likewise.tables.table import FrozenRecord
 
 
-def check_noun(noun: Noun) -> None:
-    """What every table promises."""
-    assert len(str(noun).split("\n")) == 6
-    assert "<table" in noun._repr_html_()
-    before = noun.frame
-    changed = noun.frame
+def check_table(table: FrozenRecord) -> None:
+    """The invariants of every table."""
+    lines = len(str(table).splitlines())
+    assert lines <= 23 if isinstance(table, lw.Estimates) else 2 <= lines <= 6
+    assert "<table" in table._repr_html_()
+    before = table.frame
+    changed = table.frame
     changed.iloc[:, 0] = None
-    assert noun.frame.equals(before), "frame is a copy"
+    assert table.frame.equals(before), "frame is a copy"
 
 
-def check_faces(faces: lw.Faces) -> None:
-    check_noun(faces)
+def check_images(faces: lw.Images) -> None:
+    check_table(faces)
     frame = faces.frame
     assert frame["image"].is_unique
     assert frame["identity"].notna().all()
@@ -31,21 +32,21 @@ def check_faces(faces: lw.Faces) -> None:
 
 
 def check_vectors(vectors: lw.Vectors) -> None:
-    check_noun(vectors)
-    assert len(vectors.images) == len(vectors.values) == len(set(vectors.images))
+    check_table(vectors)
+    assert len(vectors.keys) == len(vectors.values) == len(set(vectors.keys))
     assert vectors.values.dtype == np.float32
     assert np.isfinite(vectors.values).all()
     assert not vectors.values.flags.writeable
 
 
 def check_pairs(
-    pairs: lw.Pairs, faces: lw.Faces, contrast: lw.Contrast, vectors: lw.Vectors | None = None, within=()
+    pairs: lw.Matches, faces: lw.Images, contrast: lw.Contrast, vectors: lw.Vectors | None = None, within=()
 ) -> None:
-    """Every rule of the spec holds in every row, and nobody is lost: recomputed from the tables, row by row.
+    """Every constraint of the spec holds in every row, and every image is counted: recomputed row by row.
 
-    With vectors the distances are measured again; ``within`` are the second distances that it was matched with.
+    With vectors the distances are recomputed; ``within`` are the secondary distances of the matching.
     """
-    check_noun(pairs)
+    check_table(pairs)
     frame, spec = pairs.frame, pairs.spec
     assert spec is not None
     table, side = faces.frame.set_index("image"), contrast.side(faces)
@@ -56,14 +57,14 @@ def check_pairs(
             assert a[name] == b[name]
         for name, width in spec.caliper:
             if isinstance(width, str) and name in ("distance", "score"):
-                continue  # their unit is that of everybody who was offered; the ledger proves it
+                continue  # their unit is the standard deviation over all eligible images; the ledger proves it
             apart = {"distance": row.distance, "score": row.distance}.get(name)
             apart = abs(a[name] - b[name]) if apart is None else apart
             limit = width if isinstance(width, float) else float(width[:-2]) * _deviation(faces, side, name)
             assert apart <= limit
         for second, limit in within:
             assert measured(second, row.a, row.b) < limit
-        if vectors is not None and spec.distance == "euclidean" and spec.method != "propensity":
+        if vectors is not None and spec.distance == "euclidean" and not spec.scored:
             assert row.distance == measured(vectors, row.a, row.b)
         if spec.references:
             _check_references(row, table, spec)
@@ -85,15 +86,15 @@ def measured(vectors: lw.Vectors, a: str, b: str) -> float:
     return float(np.sqrt(((vectors.take([b]).astype(float) - vectors.take([a]).astype(float)) ** 2).sum()))
 
 
-def _deviation(faces: lw.Faces, side, name: str) -> float:
+def _deviation(faces: lw.Images, side, name: str) -> float:
     return float(np.sqrt(faces.attribute(name).groupby(side.to_numpy()).var(ddof=1).loc[[1, -1]].mean()))
 
 
-def _check_once(frame, faces: lw.Faces, spec: lw.MatchSpec) -> None:
-    """Nobody recurs, but a focal image in its own set."""
+def _check_once(frame, faces: lw.Images, spec: lw.MatchSpec) -> None:
+    """Every image is used once, except a focal image within its own set."""
     assert (frame.groupby("a").size() <= spec.ratio).all()
     focal, reference = frame["a"].drop_duplicates().tolist(), frame["b"].tolist()
-    whose = faces.identities if "identity" in spec.antiexact else {image: image for image in faces.images}
+    whose = faces.identities if "identity" in spec.antiexact else {image: image for image in faces.keys}
     seen = [whose[image] for image in focal + reference]
     assert len(seen) == len(set(seen))
 
@@ -109,12 +110,12 @@ def _check_references(row, table, spec: lw.MatchSpec) -> None:
 
 
 def check_ratings(ratings: lw.Ratings) -> None:
-    check_noun(ratings)
+    check_table(ratings)
     assert not ratings.frame.duplicated(["unit", "rater", "question"]).any()
 
 
 def check_estimates(estimates: lw.Estimates) -> None:
-    check_noun(estimates)
+    check_table(estimates)
     frame = estimates.frame
     there = frame["low"].notna()
     assert (frame.loc[there, "low"] <= frame.loc[there, "estimate"]).all()

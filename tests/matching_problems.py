@@ -15,7 +15,7 @@ CONTRAST = lw.Contrast("perceived_gender", focal="female", reference="male")
 
 @dataclass(frozen=True)
 class Problem:
-    faces: lw.Faces
+    faces: lw.Images
     vectors: lw.Vectors
     second: lw.Vectors
 
@@ -39,7 +39,7 @@ def problems(draw: st.DrawFn, *, most_people: int = 12, most_images: int = 4) ->
             "hair": pd.Series(rng.choice(["dark", "fair"], n)).where(rng.random(n) > 0.1),
         }
     )
-    faces = lw.Faces(frame)
+    faces = lw.Images(frame)
     lattice = draw(st.booleans())  # whole numbers make many exact ties, and duplicates
     missing = draw(st.booleans())
     made = [_vectors(faces, rng, lattice, missing, shape, name) for shape, name in (((2, 3), "w"), ((2,), "r"))]
@@ -47,7 +47,7 @@ def problems(draw: st.DrawFn, *, most_people: int = 12, most_images: int = 4) ->
 
 
 def _vectors(faces, rng, lattice: bool, missing: bool, shape: tuple[int, ...], name: str) -> lw.Vectors:
-    images = np.array(faces.images)
+    images = np.array(faces.keys)
     if missing:
         side = CONTRAST.side(faces)
         keep = rng.random(len(images)) > 0.2

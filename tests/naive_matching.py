@@ -20,14 +20,14 @@ def full_matrix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 class Naive:
     """A matching problem as tables of everything with everything."""
 
-    def __init__(self, faces: lw.Faces, vectors: lw.Vectors, contrast: lw.Contrast, spec: lw.MatchSpec, **beside):
+    def __init__(self, faces: lw.Images, vectors: lw.Vectors, contrast: lw.Contrast, spec: lw.MatchSpec, **beside):
         side, self.faces, self.spec, self.vectors = contrast.side(faces), faces, spec, vectors
         self.side = side
         within = beside.get("within", ())
         self.difficulty = beside.get("difficulty")
         self.identity = faces.identities
         self._known: dict[str, list[tuple[str, float]]] = {}
-        there = [image for image in faces.images if image in vectors and all(image in v for v, _ in within)]
+        there = [image for image in faces.keys if image in vectors and all(image in v for v, _ in within)]
         there = [image for image in there if not spec.references or self.references_of(image)]
         self.focal = sorted(image for image in there if side[image] == 1)
         self.reference = sorted(image for image in there if side[image] == -1)
@@ -44,10 +44,10 @@ class Naive:
     def _deviation(self, name: str) -> float:
         """The pooled deviation within the groups: of a column over everybody, of the points over who is offered."""
         if name != "distance":
-            groups = self.faces.attribute(name).groupby(self.side.loc[self.faces.images].to_numpy())
+            groups = self.faces.attribute(name).groupby(self.side.loc[self.faces.keys].to_numpy())
             return float(np.sqrt(groups.var(ddof=1).loc[[1, -1]].mean()))
         if not self.focal or not self.reference:
-            return 0.0  # then there is nobody to compare
+            return 0.0  # no image to compare with
         flat = [self.vectors.take(images).astype(np.float64) for images in (self.focal, self.reference)]
         return float(np.sqrt(np.mean([part.var(axis=0, ddof=1).sum() for part in flat])))
 

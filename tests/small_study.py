@@ -10,11 +10,11 @@ import numpy as np
 from PIL import Image
 from starlette.testclient import TestClient
 
-from likewise.study.app import make_app
-from likewise.study.guard import Limit
-from likewise.study.reading import read_study
-from likewise.study.schema import sqlite_url
-from likewise.study.site import Site
+from likewise.study.config.load import read_study
+from likewise.study.server.app import make_app
+from likewise.study.server.context import Site
+from likewise.study.server.guard import TokenBucket
+from likewise.study.store.schema import sqlite_url
 
 PLAN = """\
 format = 1
@@ -69,11 +69,19 @@ ATTENTION = """
 per_rater = 1
 [[attention.item]]
 image = "a0.png"
-question = "Which colour?"
+question = "Which color?"
 options = [{ value = 1, label = "Red" }, { value = 2, label = "Blue" }]
 answer = 2
 """
-FREE = Limit(1e9, 1e9)
+COMPREHENSION = """
+[comprehension]
+attempts = 2
+[[comprehension.item]]
+question = "What will you look at?"
+options = [{ value = 1, label = "Pictures" }, { value = 2, label = "Videos" }]
+answer = 1
+"""
+FREE = TokenBucket(1e9, 1e9)
 
 
 def write_study(folder: Path, *, units: int = 8, plan: str = PLAN, more: str = "") -> Path:
@@ -124,7 +132,8 @@ class Visitor:
         return self.client.get(path)
 
     def post(self, path: str, **data: str) -> Any:
-        return self.client.post(path, data=data)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        return self.client.post(path, data=data, headers=kind)
 
     def join(self) -> str:
         """Consent, read the instructions, and return the first task's page."""
@@ -133,6 +142,11 @@ class Visitor:
         if 'action="/instructions"' in page:
             page = self.post("/instructions", csrf=hidden(page)["csrf"]).text
         return page
+
+    def come_back(self, path: str) -> Any:
+        """Open a return link and press its button."""
+        page = self.get(path)
+        return self.post(path) if 'action="/back/' in page.text else page
 
     def answer(self, page: str, value: str = "1", **more: str) -> Any:
         fields = form(page)
@@ -158,7 +172,7 @@ class Visitor:
             values = dict(item.answer) or {"seen": 1.0}
             value = next(iter(values.values()))
             if not right:
-                asked = self.site.study.asked(item)[0]
+                asked = self.site.study.questions_of(item)[0]
                 value = next(other for other in asked.values if other != value)
             page = self.answer(page, f"{value:g}").text
         raise AssertionError("no end")

@@ -1,30 +1,28 @@
-"""Stand-ins for the label services, on 127.0.0.1, in their published wire formats; each can be told to misbehave."""
+"""Stand-ins for the label services, on 127.0.0.1, in their published wire formats; each can be made to misbehave."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import import_module
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from PIL import Image
 
 KEY = "planted-key-7f3a91c5e2"
-OVER_GRPC = {"google-cloud": ("google_stand_in", "Annotator"), "clarifai-grpc": ("clarifai_stand_in", "Outputs")}
 Labels = list[tuple[str, float]]
 
 
 def brightness(picture: np.ndarray) -> Labels:
-    """What the stand-ins see unless told otherwise; 'Thing' always, 'Bright' for a bright picture."""
+    """The default labels of the stand-ins: 'Thing' always, 'Bright' for a bright picture."""
     bright = float(picture.mean()) / 255
     return [("Thing", 0.98)] + ([("Bright", round(bright, 4))] if bright >= 0.55 else [])
 
@@ -42,13 +40,10 @@ class Tagger(ThreadingHTTPServer):
         self.model = "3.0"
         self.models: list[str] = []
         """Versions of the next answers; then ``model``."""
-        self.key, self.token, self.pause = KEY, "", 0.0
+        self.key, self.pause = KEY, 0.0
         self.calls, self.now, self.most_at_once = 0, 0, 0
         self.times: list[float] = []
         self.lock = threading.Lock()
-        self.more = ExitStack()
-        self.over_grpc: dict[str, tuple[Any, int]] = {}
-        """The servers that speak gRPC for a service, and their ports."""
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         """Of every request over HTTP."""
@@ -56,16 +51,6 @@ class Tagger(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
-
-    def url_of(self, name: str) -> str:
-        """The address at which this service is spoken to; gRPC has a server of its own, which starts when asked for."""
-        if name not in OVER_GRPC:
-            return self.url
-        if name not in self.over_grpc:
-            module, kind = OVER_GRPC[name]
-            handler = getattr(import_module(module), kind)(self)
-            self.over_grpc[name] = self.more.enter_context(import_module("grpc_stand_in").serving(handler))
-        return f"http://127.0.0.1:{self.over_grpc[name][1]}"
 
     @contextmanager
     def turn(self) -> Iterator[tuple[str, str]]:
@@ -95,7 +80,6 @@ def tagger(secret: ssl.SSLContext | None = None) -> Iterator[Tagger]:
     try:
         yield server
     finally:
-        server.more.close()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -116,28 +100,6 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.turn() as (mood, model):
             self._answer(mood, model, body)
 
-    def do_GET(self) -> None:
-        """Give a token, as the identity of a machine on Azure gets one; or none, repeating what it was asked with."""
-        with self.server.turn() as (mood, _):
-            asked = parse_qs(urlsplit(self.path).query)
-            given = self.headers["X-IDENTITY-HEADER"]
-            until, resource = str(int(time.time()) + 3600), asked["resource"][0]
-            said = {
-                "access_token": self.server.token,
-                "expires_on": until,
-                "resource": resource,
-                "token_type": "Bearer",
-            }
-            status = 200
-            if mood == "refused" or given != self.server.key:
-                status, said = 400, {"statusCode": "400", "message": f"No identity for {given}"}
-            data = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
     def _answer(self, mood: str, model: str, body: bytes) -> None:
         if mood == "dropped":  # not a word, and the line is closed
             self.close_connection = True
@@ -147,6 +109,9 @@ class _Handler(BaseHTTPRequestHandler):
         data = json.dumps(answer).encode()
         if mood == "broken":
             status, data = 500, b"<html>oops</html>"
+        if mood in RAW:
+            self._raw(RAW[mood])
+            return
         if mood == "half":
             data = data[: len(data) // 2]
         self.send_response(status)
@@ -157,6 +122,49 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data[:-10] if mood == "cut" else data)
         if mood == "cut":  # fewer bytes than were promised
             self.close_connection = True
+
+    def _raw(self, write: Callable[[_Handler], None]) -> None:
+        self.close_connection = True
+        with suppress(OSError):  # the client hangs up, which is what is tested
+            write(self)
+
+
+def _endless(handler: _Handler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+    while True:
+        handler.wfile.write(b" " * 65536)
+
+
+def _bomb(handler: _Handler) -> None:
+    body = gzip.compress(b" " * 300_000_000, 9)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
+    handler.wfile.write(head.encode() + body)
+
+
+def _slow_body(handler: _Handler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    _drip(handler)
+
+
+def _slow_head(handler: _Handler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+    _drip(handler)
+
+
+def _drip(handler: _Handler) -> None:
+    for _ in range(100):
+        time.sleep(0.1)
+        handler.wfile.write(b"x")
+
+
+def _nested(handler: _Handler) -> None:
+    body = b"[" * 100_000 + b"]" * 100_000
+    handler.wfile.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+
+
+RAW: dict[str, Callable[[_Handler], None]] = {
+    "endless": _endless, "bomb": _bomb, "slow body": _slow_body, "slow head": _slow_head, "nested": _nested,
+}  # fmt: skip
 
 
 def decoded(image: bytes) -> np.ndarray:
@@ -195,14 +203,11 @@ def _google(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     if mood == "moved":
         return 307, {}, {"Location": f"{handler.server.url}/v1/images:annotate"}
     key = handler.headers["x-goog-api-key"]
-    if key is None and "gapic" in handler.headers["x-goog-api-client"]:  # Google's own client, without credentials
-        if mood == "expired" or handler.server.key != KEY:
-            return 403, {"error": {"code": 403, "message": "The caller is denied", "status": "PERMISSION_DENIED"}}, {}
-    elif mood == "expired" or key != handler.server.key:
+    if mood == "expired" or key != handler.server.key:
         said = f"API key {key} expired. Please renew the API key."
         return 400, {"error": {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}}, {}
     request = json.loads(body)["requests"][0]
-    assert request["features"][0]["type"] in ("LABEL_DETECTION", 4)  # Google's own client sends the number
+    assert request["features"][0]["type"] == "LABEL_DETECTION"
     if mood == "bad picture":
         return 200, {"responses": [{"error": {"code": 3, "message": "Bad image data."}}]}, {}
     labels = [
@@ -243,7 +248,7 @@ def _clarifai(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
 
 def _azure(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     kind = {"Content-Type": "application/json; charset=utf-8"}
-    key = handler.headers["Ocp-Apim-Subscription-Key"] or handler.headers["Authorization"].removeprefix("Bearer ")
+    key = handler.headers["Ocp-Apim-Subscription-Key"]
 
     def failed(status: int, code: str, words: str, **more: Any) -> Said:
         headers = {**kind, "Retry-After": "1"} if status == 429 else kind
@@ -272,7 +277,7 @@ def _azure(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
 
 
 def _own(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
-    """A service that nobody has heard of; percentages, and a refusal of its own."""
+    """A service without a client of its own: confidences in percent, and its own error format."""
     if mood == "busy":
         return 503, {"error": "later"}, {"Retry-After": "1"}
     given = handler.headers["X-Tagger-Auth"]
@@ -284,31 +289,15 @@ def _own(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
     return 200, {"by": {"model": model}, "tags": [{"word": name, "percent": 100 * v} for name, v in seen]}, {}
 
 
-def _token(handler: _Handler, mood: str, model: str, body: bytes) -> Said:
-    """Where a login is renewed; it refuses, and repeats what it was given."""
-    said = {"error": "invalid_grant", "error_description": f"Token has been revoked: {body.decode()}"}
-    return (400, said, {}) if mood == "expired" else (503, {"error": "temporarily_unavailable"}, {})
-
-
 WIRES: list[tuple[Callable[[_Handler], bool], Callable[[_Handler, str, str, bytes], Said]]] = [
     (lambda h: h.headers["X-Amz-Target"] == "RekognitionService.DetectLabels", _rekognition),
     (lambda h: h.path.partition("?")[0] == "/v1/images:annotate", _google),
     (lambda h: h.path.startswith("/v2/users/clarifai/apps/main/models/") and h.path.endswith("/outputs"), _clarifai),
     (lambda h: h.path.startswith("/computervision/imageanalysis:analyze?api-version="), _azure),
     (lambda h: h.path == "/tag", _own),
-    (lambda h: h.path == "/token", _token),
 ]
 
-NAMES = (
-    "rekognition",
-    "google-vision",
-    "google-cloud",
-    "clarifai",
-    "clarifai-grpc",
-    "azure",
-    "azure-client",
-    "http",
-)
+NAMES = ("rekognition", "google-vision", "clarifai", "azure", "http")
 OWN = """
 name = "own-tagger"
 url = "{url}/tag"

@@ -1,29 +1,56 @@
-"""Documents are tested: their code runs, their links lead somewhere, and nothing public is left out."""
+"""Documentation: its code runs, its links resolve, and everything public is documented."""
 
 from __future__ import annotations
 
+import dataclasses
+import doctest
+import inspect
+import pydoc
 import re
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import likewise as lw
+from likewise.audit.plan.design_sections import (
+    PrecomputedAnswers,
+    PrecomputedDistances,
+    ReferenceDifficulty,
+    SecondaryDistance,
+    UnitsPlan,
+)
+from likewise.audit.plan.model import Plan
+from likewise.audit.plan.sections import (
+    CollectPlan,
+    DataPlan,
+    EncodePlan,
+    EstimatePlan,
+    RaterPlan,
+    ReportPlan,
+    TrialsPlan,
+)
 from likewise.cli.main import cli
-from likewise.cli.plan import _PLAIN, _SECTIONS
-from likewise.plugins import SLOTS
+from likewise.cli.stage_commands import stage_help
+from likewise.counterfactuals.sweep_spec import SweepSpec
+from likewise.counterfactuals.validity import ValiditySpec
+from likewise.runtime.executor import Executor
+from likewise.runtime.registry import KINDS
 from likewise.tables import STATS, MatchSpec
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TEXT = {path: path.read_text() for path in PAGES}
-AS_A_WHOLE = ROOT / "docs" / "tutorial.md"  # its steps rest on each other: tests/test_tutorial.py follows them
+README = ROOT / "README.md"
+ELSEWHERE = (README, ROOT / "docs" / "tutorial.md")  # below, and in tests/test_tutorial.py: with what they print
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
     found = []
     for path, text in TEXT.items():
-        if path == AS_A_WHOLE:
+        if path in ELSEWHERE and language == "python":
             continue
         for number, code in enumerate(re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)):
             found.append((f"{path.relative_to(ROOT)} {number}", code))
@@ -36,49 +63,105 @@ def test_python_in_documents_runs(place, code, tmp_path, monkeypatch):
     exec(compile(code, place, "exec"), {})  # noqa: S102  # our own documents
 
 
+def test_the_readme_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, shown = re.search(r"```python\n(.*?)```.*?```text\n(.*?)```", TEXT[README], flags=re.DOTALL).groups()
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102  # our own document
+    printed = capsys.readouterr().out.splitlines()
+    assert set(shown.splitlines()) <= set(printed)
+    assert (tmp_path / "audit" / "report.html").is_file()
+
+
 @pytest.mark.parametrize(("place", "code"), blocks("toml"), ids=lambda value: value if len(value) < 60 else "")
 def test_toml_in_documents_is_toml(place, code):
     assert tomllib.loads(code)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(path):
+def test_links_resolve(path):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", TEXT[path]):
         assert (path.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("verb", sorted(cli.commands))
-def test_every_verb_has_a_page(verb):
-    page = ROOT / "docs" / "verbs" / f"{verb}.md"
-    assert page.read_text().startswith(f"# likewise {verb}\n")
-    assert cli.commands[verb].get_short_help_str()
+@pytest.mark.parametrize("command", sorted([*cli.commands, *stage_help()]))
+def test_every_command_has_a_page(command):
+    page = ROOT / "docs" / "commands" / f"{command}.md"
+    assert page.read_text().startswith(f"# likewise {command}\n")
 
 
-@pytest.mark.parametrize("name", lw.__all__)
-def test_every_public_name_is_documented(name):
-    assert getattr(lw, name).__doc__
-    assert any(f"lw.{name}" in text or f"# {name}\n" in text for text in TEXT.values())
+FUNCTIONS = [name for name in lw.__all__ if name != "figures"]  # a package of functions
 
 
-def test_there_are_at_most_twenty_public_names():
-    assert len(lw.__all__) <= 20
+def public(name: str) -> Any:
+    """Return a public function or class; packages that can be called stand for a function."""
+    return inspect.unwrap(getattr(lw, name))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_name_is_in_the_api_reference(name):
+    found = public(name)
+    shown = re.findall(r"^::: ([\w.]+)$", TEXT[ROOT / "docs" / "api.md"], flags=re.MULTILINE)
+    assert any(path.rpartition(".")[2] == found.__name__ and pydoc.locate(path) is found for path in shown)
+
+
+def test_the_api_reference_has_only_what_exists():
+    shown = re.findall(r"^::: ([\w.]+)$", TEXT[ROOT / "docs" / "api.md"], flags=re.MULTILINE)
+    assert len(shown) == len(set(shown)) == len(FUNCTIONS)
     assert set(lw.__all__) <= set(dir(lw))
 
 
-@pytest.mark.parametrize("slot", sorted(SLOTS))
-def test_every_slot_is_documented(slot):
-    assert f"| `{slot}` |" in TEXT[ROOT / "docs" / "slots.md"]
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_name_has_a_docstring_with_an_example(name):
+    found = public(name)
+    text = inspect.getdoc(found) or ""
+    assert text
+    assert ">>>" in text
+    if inspect.isfunction(found):
+        for section in ("Parameters", "Returns"):
+            assert f"{section}\n{'-' * len(section)}\n" in text
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_examples_of_docstrings_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = public(name)
+    module = sys.modules[found.__module__]
+    tests = doctest.DocTestFinder(recurse=False).find(found, name, module=module, globs=dict(vars(module)))
+    assert tests
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in tests:
+        assert not runner.run(test).failed
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_component_kind_is_documented(kind):
+    assert f"| `{kind}` |" in TEXT[ROOT / "docs" / "components.md"]
 
 
 @pytest.mark.parametrize("option", list(MatchSpec.__dataclass_fields__))
 def test_every_option_of_a_matching_is_documented(option):
-    assert f"`{option}`" in TEXT[ROOT / "docs" / "nouns" / "match-spec.md"]
+    assert f"`{option}`" in TEXT[ROOT / "docs" / "tables" / "match-spec.md"]
 
 
-@pytest.mark.parametrize("key", [*_PLAIN, *_SECTIONS])
+@pytest.mark.parametrize("key", [entry.name for entry in dataclasses.fields(Plan) if entry.init])
 def test_every_key_of_the_plan_is_documented(key):
-    page = TEXT[ROOT / "docs" / "verbs" / "init.md"]
-    assert f"`{key}`" in page or f"`[{key}]`" in page
+    page = TEXT[ROOT / "docs" / "commands" / "init.md"]
+    assert any(f"`{shown}`" in page for shown in (key, f"[{key}]", f"[[{key}]]"))
+
+
+SECTIONS = {
+    "data": DataPlan, "units": UnitsPlan, "trials": TrialsPlan, "rater": RaterPlan, "precomputed": PrecomputedAnswers,
+    "counterfactual": SweepSpec, "validity": ValiditySpec, "collect": CollectPlan, "estimate": EstimatePlan,
+    "report": ReportPlan, "executor": Executor, "encode": EncodePlan, "secondary_distance": SecondaryDistance,
+    "reference_difficulty": ReferenceDifficulty, "precomputed_distances": PrecomputedDistances,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_key_of_a_section_is_documented(section):
+    page = TEXT[ROOT / "docs" / "commands" / "init.md"]
+    line = next(line for line in page.splitlines() if re.match(rf"\| `\[+{section}\]+`", line))
+    assert [key.name for key in dataclasses.fields(SECTIONS[section]) if f"`{key.name}`" not in line] == []
 
 
 @pytest.mark.parametrize("stat", list(STATS.values()), ids=lambda stat: stat.name)

@@ -1,21 +1,25 @@
 from __future__ import annotations
 
+import doctest
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
 from likewise import errors
-from likewise.errors import ImageError, LikewiseError, nearest, some
+from likewise.errors import ColumnNameWarning, ExecutorError, ImageError, LikewiseError, nearest, some
 
 
-def test_a_message_names_the_rule_what_was_got_and_the_way_out():
-    error = ImageError("an image can be decoded", got="'a.png'", fix="Leave it out.")
-    assert str(error) == "an image can be decoded; got 'a.png'. Leave it out."
-    assert str(ImageError("an image can be decoded")) == "an image can be decoded."
+def test_message_has_problem_then_fix():
+    error = ImageError("Cannot decode 'a.png'", fix="Remove it from the table.")
+    assert str(error) == "Cannot decode 'a.png'. Remove it from the table."
+    assert str(ImageError("Cannot decode 'a.png'")) == "Cannot decode 'a.png'."
+    assert str(ImageError("Is this an image?", fix="Look.")) == "Is this an image? Look."
 
 
-def test_an_error_survives_the_way_from_another_process():
-    error = ImageError("rule", got="this", fix="Do that?")
+def test_errors_survive_pickling():
+    error = ImageError("Cannot decode 'a.png'", fix="Is it a PNG?")
     back = pickle.loads(pickle.dumps(error))  # noqa: S301
     assert (type(back), str(back)) == (ImageError, str(error))
 
@@ -25,15 +29,46 @@ def all_errors(kind: type[LikewiseError]) -> list[type[LikewiseError]]:
 
 
 @pytest.mark.parametrize("kind", all_errors(LikewiseError), ids=lambda kind: kind.__name__)
-def test_the_tree_in_the_docstring_is_complete(kind):
+def test_tree_in_docstring_is_complete(kind):
     assert kind.__name__ in (errors.__doc__ or "")
 
 
-def test_a_handful_is_quoted_and_the_rest_counted():
+def test_errors_are_defined_in_one_module():
+    """A subclass elsewhere would be missing from the tree unless its module happens to be imported first."""
+    package = Path(errors.__file__).parent
+    classes = re.compile(r"^class (\w+)\((?:\w*Error|LikewiseWarning)\b", re.MULTILINE)
+    elsewhere = {
+        name for path in package.rglob("*.py") if path.name != "errors.py" for name in classes.findall(path.read_text())
+    }
+    assert elsewhere == {"StudyProblemsError"}  # carries the problems of study.toml
+
+
+def test_exit_codes_are_inherited():
+    codes = {kind.exit_code for kind in all_errors(LikewiseError)}
+    assert codes == {1, 2, 3, 4, 5, 6}
+    assert errors.ServiceError.exit_code == 5
+    assert errors.StudyError.exit_code == 2
+
+
+def test_some_quotes_a_few_and_counts_the_rest():
     assert some("abc") == "'a', 'b', 'c'"
     assert some(range(9), 2) == "'0', '1' and 7 more"
 
 
-def test_the_nearest_word_is_offered():
+def test_some_shortens_long_values():
+    assert len(some(["x" * 10_000])) < 200
+
+
+def test_nearest_suggests_a_known_word():
     assert nearest("calliper", ["caliper", "exact"]) == "Did you mean 'caliper'?"
     assert nearest("zzz", ["caliper", "exact"]) == ""
+
+
+@pytest.mark.parametrize(("old", "new"), [("EngineError", ExecutorError), ("WordingWarning", ColumnNameWarning)])
+def test_old_names_still_work_with_a_warning(old, new):
+    with pytest.warns(DeprecationWarning, match=new.__name__):
+        assert getattr(errors, old) is new
+
+
+def test_examples_in_docstrings_run():
+    assert doctest.testmod(errors).failed == 0

@@ -28,14 +28,14 @@ def rooms():
 
 
 @pytest.mark.parametrize("encoder", ["grid", "lpips-alex", "efficientnet-lite"])
-def test_rooms_that_look_alike_come_nearer_to_the_truth(encoder, tmp_path, capsys, weights):
+def test_matching_rooms_reduces_the_bias(encoder, tmp_path, capsys, weights):
     needed = {"lpips-alex": "lpips-alexnet", "efficientnet-lite": "efficientnet-lite0"}
     if encoder in needed:
         weights(needed[encoder])
     found = rooms().main(tmp_path, encoder).frame
-    bed = found[found["quantity"] == "tagger: Share labelled Bed"].set_index(["stat", "sample"])
-    planted = float(capsys.readouterr().out.split("matched rooms: ")[1].split()[0])
+    bed = found[found["quantity"] == "tagger: Share labeled Bed"].set_index(["stat", "sample"])
+    truth = float(capsys.readouterr().out.split("matched rooms: ")[1].split()[0])
     crude, alike = bed.loc[("gap", "all"), "estimate"], bed.loc[("adjusted_gap", "matched")]
-    assert abs(alike["estimate"] - planted) < abs(crude - planted)
-    assert alike["low"] <= planted <= alike["high"]
-    assert bed.loc[("gap", "all"), "high"] < planted  # the crude interval misses it
+    assert abs(alike["estimate"] - truth) < abs(crude - truth)
+    assert alike["low"] <= truth <= alike["high"]
+    assert bed.loc[("gap", "all"), "high"] < truth  # the unmatched interval does not cover it

@@ -7,13 +7,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from likewise.models.generator import TorchGenerator
+from likewise.models.generators.base import TorchGenerator
 
 
 class Tiny(TorchGenerator):
     """Each of four rows styles one scale of a 32 px image; the small exit leaves out the finest."""
 
-    name, licence = "tiny", "part of the tests"
+    name, license = "tiny", "part of the tests"
     rows, dim, z_dim, resolution, sizes = 4, 8, 8, 32, (16, 32)
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Tiny(TorchGenerator):
 class Squares:
     """The mean squared difference of pixels, with gradients."""
 
-    name, licence, device = "squares", "part of the tests", torch.device("cpu")
+    name, license, device = "squares", "part of the tests", torch.device("cpu")
 
     def compare(self, a: Tensor, b: Tensor) -> Tensor:
         return (a - b).square().mean(dim=(1, 2, 3))

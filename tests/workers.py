@@ -1,4 +1,4 @@
-"""Work for the engine that other processes can import."""
+"""Work for the executor that other processes can import."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.engine import Result
 from likewise.errors import ImageError
+from likewise.runtime.executor import Result
 
 
 def lengths(items: list[str]) -> Result:
@@ -20,7 +20,7 @@ def lengths(items: list[str]) -> Result:
 
 @dataclass(frozen=True)
 class Counting:
-    """Leaves a mark each time it is called, so that a test can count the calls."""
+    """Writes a file each time it is called, so that a test can count the calls."""
 
     folder: Path
 
@@ -58,15 +58,15 @@ class Fails:
             tries = len(list(self.folder.iterdir()))
             (self.folder / str(tries)).touch()
             if self.wrong_input:
-                raise ImageError("an image can be decoded", got=self.item)
+                raise ImageError(f"Cannot decode {self.item!r}")
             if tries < self.times:
                 raise OSError("the disk hiccupped")
         return lengths(items)
 
 
 @dataclass(frozen=True)
-class SeesCards:
-    """Says which cards its process is shown; the two first chunks wait for each other, so that both run at once."""
+class SeesGpus:
+    """Returns the GPUs visible to its process; the first two chunks wait for each other, so that both run at once."""
 
     folder: Path
     options: dict[str, str]
@@ -83,6 +83,6 @@ class SeesCards:
 
 @dataclass(frozen=True)
 class Nested:
-    """Work whose device is said in its spec."""
+    """Work whose device is in a nested spec."""
 
-    spec: SeesCards
+    spec: SeesGpus

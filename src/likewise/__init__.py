@@ -1,6 +1,10 @@
-"""What would a vision system have answered, had only the protected attribute been different?
+"""Audit a vision system for differences between two groups of people.
 
-Names are loaded when they are first used, so that ``import likewise`` is quick and needs no torch.
+How much of a difference in the system's behavior is due to the protected attribute itself, and how much to what is
+associated with it in the data? Three designs answer on one scale: matched pairs, counterfactual edits, human studies.
+
+``lw.audit(...)`` runs a whole audit, ``lw.Audit(folder)`` opens one; every stage is also a function of tables. Names
+are loaded when they are first used, so that ``import likewise`` is quick and needs no torch.
 """
 
 from __future__ import annotations
@@ -9,41 +13,78 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from likewise.analyse.gaps import gaps
-    from likewise.analyse.slopes import slopes
+    from likewise.analysis.crowd.agreement import agreement
+    from likewise.analysis.crowd.quality import quality
+    from likewise.analysis.gaps import gaps
+    from likewise.analysis.sensitivity.matched_gaps import sensitivity
+    from likewise.analysis.slopes.estimate import slopes
+    from likewise.analysis.verdict import verdicts
+    from likewise.analysis.verification.error_rates import error_rates
+    from likewise.audit.api import Audit, audit
+    from likewise.counterfactuals.edit import counterfactual
+    from likewise.counterfactuals.validate import validate_edits
+    from likewise.data.describe import describe
     from likewise.design.balance import balance
     from likewise.design.levels import match_levels
     from likewise.design.match import match
     from likewise.design.retrieval import retrieval
     from likewise.design.trials import trials
-    from likewise.report.figures import gap_plot, love_plot, rate_plot
+    from likewise.latents.project import project
+    from likewise.rating.collect import collect
+    from likewise.rating.embed import embed
+    from likewise.rating.rate import rate
+    from likewise.report import figures
+    from likewise.report.figures.estimates import gap_plot, love_plot, rate_plot
+    from likewise.report.page import write_report as report
+    from likewise.simulation import World
     from likewise.study.plan import Study
-    from likewise.tables import Contrast, Estimates, Faces, MatchSpec, Pairs, Ratings, Vectors
-    from likewise.world import World
+    from likewise.tables import Contrast, Estimates, Images, Matches, MatchSpec, Ratings, Trials, Vectors
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
-    "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Study", "Vectors", "World",
-    "balance", "gap_plot", "gaps", "love_plot", "match", "match_levels", "rate_plot", "retrieval",
-    "slopes", "trials",
+    "Audit", "Contrast", "Estimates", "Images", "MatchSpec", "Matches", "Ratings", "Study", "Trials", "Vectors",
+    "World", "agreement", "audit", "balance", "collect", "counterfactual", "describe", "embed", "error_rates",
+    "figures", "gap_plot", "gaps", "love_plot", "match", "match_levels", "project", "quality", "rate", "rate_plot",
+    "report", "retrieval", "sensitivity", "slopes", "trials", "validate_edits",
+    "verdicts",
 ]  # fmt: skip
 
 _HOME = {
-    **dict.fromkeys(["Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Vectors"], "likewise.tables"),
-    **dict.fromkeys(["gap_plot", "love_plot", "rate_plot"], "likewise.report.figures"),
+    **dict.fromkeys(
+        ["Contrast", "Estimates", "Images", "MatchSpec", "Matches", "Ratings", "Trials", "Vectors"], "likewise.tables"
+    ),
+    **dict.fromkeys(["gap_plot", "love_plot", "rate_plot"], "likewise.report.figures.estimates"),
+    "Audit": "likewise.audit.api",
     "Study": "likewise.study.plan",
-    "World": "likewise.world",
+    "World": "likewise.simulation",
+    "agreement": "likewise.analysis.crowd.agreement",
     "balance": "likewise.design.balance",
-    "gaps": "likewise.analyse.gaps",
+    "collect": "likewise.rating.collect",
+    "counterfactual": "likewise.counterfactuals.edit",
+    "describe": "likewise.data.describe",
+    "embed": "likewise.rating.embed",
+    "error_rates": "likewise.analysis.verification.error_rates",
+    "figures": "likewise.report",
+    "gaps": "likewise.analysis.gaps",
     "match": "likewise.design.match",
     "match_levels": "likewise.design.levels",
+    "project": "likewise.latents.project",
+    "quality": "likewise.analysis.crowd.quality",
+    "rate": "likewise.rating.rate",
     "retrieval": "likewise.design.retrieval",
-    "slopes": "likewise.analyse.slopes",
+    "sensitivity": "likewise.analysis.sensitivity.matched_gaps",
+    "slopes": "likewise.analysis.slopes.estimate",
     "trials": "likewise.design.trials",
+    "validate_edits": "likewise.counterfactuals.validate",
+    "verdicts": "likewise.analysis.verdict",
 }
+_PACKAGES = ("audit", "report")
+"""Packages that are called like functions: importing any of their modules would hide a function of the same name."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"likewise.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'likewise' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)

@@ -1,66 +1,102 @@
-"""Everything that likewise raises or warns of, in one tree.
+"""The exceptions and warnings of likewise, in one tree.
 
 LikewiseError                  exit code 1
-├── InputError                 2   something that was given breaks a rule
+├── InputError                 2   invalid input
 │   ├── TableError                 rows or columns of a table
-│   ├── VectorError                vectors, or vectors for the wrong images
-│   ├── ContrastError              a level that does not occur
-│   ├── ImageError                 a file that is missing, leaves its folder or does not decode
+│   ├── VectorError                embeddings or latents
+│   ├── ContrastError              a column or a factor level that does not occur
+│   ├── ImageError                 an image file that is missing, outside its folder or not decodable
 │   ├── SpecError                  an option that is unknown, contradictory or without effect
 │   ├── PlanError                  audit.toml
-│   │   └── StudyError             study.toml, or a frozen study that is to be changed
-│   ├── PluginError                a slot's occupant that is unknown or breaks its contract
-│   └── CostError                  money that nobody agreed to spend
-├── StoreError                 3   the audit folder
-│   ├── StageError                 a stage that lacks what an earlier one makes
-│   ├── VersionError               the folder was made by a newer likewise
-│   ├── SpaceError                 no space left, or a quota is reached
-│   └── ReadOnlyError              the folder cannot be written to
-├── BusyError                  4   another run holds the folder
-├── EngineError                5   work that failed after its retries
-│   └── ServiceError               a service under audit that fails, or is no longer the same
-└── WeightsError               6   pretrained weights: unknown, not fetched, not convertible
-    ├── OfflineError               the index cannot be reached
-    ├── ChecksumError              bytes that are not the ones that were promised
-    ├── ArchiveError               an archive that is damaged, or that reaches out of its folder
-    ├── TermsError                 terms that have to be accepted first
-    └── UnsafeFileError            a file that would run code, or ask for more memory than it can fill
+│   │   └── StudyError             study.toml, or a change to a frozen study
+│   │       └── StudyProblemsError several problems of one study.toml
+│   ├── PluginError                a component that is unknown, not loadable or breaks its contract
+│   └── CostError                  costs of a paid service that were not approved
+├── StoreError                 3   state of the audit folder
+│   ├── StageError                 an artifact of an earlier stage is missing
+│   ├── VersionError               a folder or file that a newer version of likewise wrote
+│   ├── SpaceError                 disk full, or quota exceeded
+│   └── ReadOnlyError              no permission to write
+├── BusyError                  4   another run has locked the folder
+├── ExecutorError              5   work that failed after all retries
+│   └── ServiceError               a service under audit failed or changed its model
+├── WeightsError               6   pretrained weights: unknown, not fetched, not convertible
+│   ├── OfflineError               package index unreachable
+│   ├── ChecksumError              checksum mismatch
+│   ├── ArchiveError               an archive that is damaged or writes outside its folder
+│   ├── TermsError                 license terms that must be accepted first
+│   └── UnsafeFileError            a file that would run code or exhaust memory
+└── PdfError                   1   the report could not be printed
 
 LikewiseWarning
-└── WordingWarning                 a column that does not say whose word it is
+└── ColumnNameWarning              an attribute column whose name lacks the source of the label
 
-A message names the rule, what was got and the way out, in that order.
+A message states what is wrong, where, and what to do, in that order::
+
+    Column 'gender' not found in people.csv (columns: 'image', 'perceived_gender'). Did you mean 'perceived_gender'?
 """
 
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+_LONGEST = 120  # characters of one value that a message quotes
 
 
 def some(items: Iterable[object], most: int = 5) -> str:
-    """Quote a handful of culprits and count the rest: ``'a', 'b' and 12 more``."""
-    shown = [repr(str(item)) for item in items]
+    """Quote the first few items and count the rest.
+
+    Long items are shortened, so that a value from a file cannot fill the screen.
+
+    >>> some(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = [_shortened(str(item)) for item in items]
     rest = len(shown) - most
     return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "...")
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ``Did you mean 'x'?`` when a known word is close to this one, else an empty string."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    """Suggest the closest known word, or return an empty string.
+
+    >>> nearest("calliper", ["caliper", "exact"])
+    "Did you mean 'caliper'?"
+    """
+    close = difflib.get_close_matches(word[:_LONGEST], list(known), n=1, cutoff=0.5)
     return f"Did you mean {close[0]!r}?" if close else ""
 
 
 class LikewiseError(Exception):
-    """The root: a rule that was broken, what was got, and the way out."""
+    """Base class of all errors: what is wrong and where, then what to do.
+
+    Parameters
+    ----------
+    problem
+        What is wrong and where, as one sentence.
+    fix
+        What to do about it.
+
+    Examples
+    --------
+    >>> str(TableError("people.csv has no rows", fix="Check that the export finished"))
+    'people.csv has no rows. Check that the export finished'
+    """
 
     exit_code = 1
 
-    def __init__(self, rule: str, *, got: str = "", fix: str = "") -> None:
-        super().__init__(f"{rule}{'; got ' + got if got else ''}.{' ' + fix if fix else ''}")
+    def __init__(self, problem: str, *, fix: str = "") -> None:
+        end = "" if problem.endswith((".", "?", "!")) else "."
+        super().__init__(f"{problem}{end}{' ' + fix if fix else ''}")
 
     def __reduce__(self) -> tuple[Callable[..., LikewiseError], tuple[type[LikewiseError], str]]:
-        return _restore, (type(self), str(self))  # so that it survives the way home from a worker process
+        return _restore, (type(self), str(self))  # worker processes send their errors pickled
 
 
 def _restore(kind: type[LikewiseError], message: str) -> LikewiseError:
@@ -70,49 +106,45 @@ def _restore(kind: type[LikewiseError], message: str) -> LikewiseError:
 
 
 class InputError(LikewiseError, ValueError):
-    """Something that was given breaks a rule."""
+    """Invalid input: a table, file, option or plan."""
 
     exit_code = 2
 
 
 class TableError(InputError):
-    """Rows or columns of a table break its contract."""
+    """A table lacks a column, or its rows are invalid."""
 
 
 class VectorError(InputError):
-    """Vectors are not finite, not aligned, or belong to other images."""
+    """Vectors are not finite, not aligned with the images, or missing."""
 
 
 class ContrastError(InputError):
-    """A contrast names a column or a level that does not occur."""
+    """A contrast names a column or a factor level that does not occur."""
 
 
 class ImageError(InputError):
-    """An image file is missing, leaves its folder or does not decode."""
+    """An image file is missing, outside its folder or cannot be decoded."""
 
 
 class SpecError(InputError):
-    """An option is unknown, contradicts another or has no effect here."""
+    """An option is unknown, contradicts another or has no effect."""
 
 
 class PlanError(InputError):
-    """The plan in audit.toml cannot be read or names something unknown."""
+    """audit.toml is invalid."""
 
 
 class StudyError(PlanError):
-    """The plan of a study breaks a rule; ``where`` leads to the place, so that its line can be named."""
-
-    def __init__(self, rule: str, *, got: str = "", fix: str = "", where: tuple[str | int, ...] = ()) -> None:
-        super().__init__(rule, got=got, fix=fix)
-        self.rule, self.got, self.fix, self.where = rule, got, fix, where
+    """study.toml is invalid, or a frozen study would change."""
 
 
 class PluginError(InputError):
-    """A slot has no such occupant, or the occupant breaks the slot's contract."""
+    """A component is unknown, cannot be loaded or breaks the contract of its kind."""
 
 
 class CostError(InputError):
-    """A paid service would cost more than was agreed to."""
+    """A paid service would cost more than was approved."""
 
 
 class StoreError(LikewiseError):
@@ -122,35 +154,35 @@ class StoreError(LikewiseError):
 
 
 class StageError(StoreError):
-    """A stage lacks what an earlier stage makes."""
+    """A stage needs an artifact that an earlier stage has not written."""
 
 
 class VersionError(StoreError):
-    """The folder was made by a newer version of likewise."""
+    """A newer version of likewise wrote this folder or file."""
 
 
 class SpaceError(StoreError):
-    """No space is left where an artefact should go."""
+    """The disk is full, or a quota is exceeded."""
 
 
 class ReadOnlyError(StoreError):
-    """The folder cannot be written to."""
+    """The folder or file is not writable."""
 
 
 class BusyError(LikewiseError):
-    """Another run holds the folder."""
+    """Another run has locked the folder."""
 
     exit_code = 4
 
 
-class EngineError(LikewiseError):
-    """A chunk of work failed, also after its retries."""
+class ExecutorError(LikewiseError):
+    """A chunk of work failed after all retries."""
 
     exit_code = 5
 
 
-class ServiceError(EngineError):
-    """A service under audit fails for good, refuses the key, or has changed its model."""
+class ServiceError(ExecutorError):
+    """A service under audit failed permanently, rejected the credentials or changed its model."""
 
 
 class WeightsError(LikewiseError):
@@ -160,28 +192,45 @@ class WeightsError(LikewiseError):
 
 
 class OfflineError(WeightsError):
-    """The index cannot be reached."""
+    """The package index is unreachable."""
 
 
 class ChecksumError(WeightsError):
-    """The bytes are not the ones that were promised."""
+    """A file's checksum differs from the expected one."""
 
 
 class ArchiveError(WeightsError):
-    """An archive is damaged, or reaches out of its folder."""
+    """An archive is damaged, or writes outside its folder."""
 
 
 class TermsError(WeightsError):
-    """The terms of a weight have to be accepted first."""
+    """The license terms of a weight must be accepted first."""
 
 
 class UnsafeFileError(WeightsError):
-    """A file would run code, or asks for more memory than it can fill."""
+    """A file would run code, or declares more data than it contains."""
+
+
+class PdfError(LikewiseError):
+    """The report could not be printed."""
 
 
 class LikewiseWarning(UserWarning):
-    """The root of the warnings: the result stands, but read this."""
+    """Base class of all warnings: the result is valid, with a caveat."""
 
 
-class WordingWarning(LikewiseWarning):
-    """A column does not say whose word it is."""
+class ColumnNameWarning(LikewiseWarning):
+    """The name of an attribute column lacks the source of the label (``perceived_``, ``self_``, ...)."""
+
+
+_RENAMED = {"EngineError": "ExecutorError", "WordingWarning": "ColumnNameWarning"}
+
+
+if not TYPE_CHECKING:  # a type checker still reports unknown names
+
+    def __getattr__(name: str) -> Any:
+        """Return a renamed class under its old name, with a deprecation warning; removed in the next release."""
+        if name not in _RENAMED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        warnings.warn(f"likewise.errors.{name} is now {_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        return globals()[_RENAMED[name]]

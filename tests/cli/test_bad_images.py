@@ -12,16 +12,16 @@ import torch
 from PIL import Image, ImageDraw
 
 import likewise as lw
-from likewise.cli.progress import Quiet
-from likewise.cli.run import run as run_stages
-from likewise.images import Album, save
-from likewise.make.align import FAILED, MOVED, UNREADABLE, Alignment, AlignSpec, tally
-from likewise.make.align import TOO_SMALL as TOO_TINY
-from likewise.make.project import ADRIFT, ASTRAY, PROJECTED, TOO_SMALL, Projection, ProjectSpec
-from likewise.make.project import UNREADABLE as UNOPENED
-from likewise.models.stylegan2 import StyleGAN2
-from likewise.plugins import register
-from likewise.weights.convert import stylegan2_nvidia
+from likewise.audit.runner import run as run_stages
+from likewise.data.align import FAILED, MOVED, UNREADABLE, Alignment, AlignSpec, tally
+from likewise.data.align import TOO_SMALL as TOO_TINY
+from likewise.latents.projection import ADRIFT, ASTRAY, PROJECTED, TOO_SMALL, Projection, ProjectSpec
+from likewise.latents.projection import UNREADABLE as UNOPENED
+from likewise.models.generators.stylegan2 import StyleGAN2
+from likewise.runtime.pixels import ImageFolder, save
+from likewise.runtime.progress import Quiet
+from likewise.runtime.registry import register
+from likewise.weights.convert.stylegan2 import nvidia as stylegan2_nvidia
 from portraits import portrait
 from shell import run
 from stylegan2_files import Shape, nvidia, raw
@@ -53,7 +53,7 @@ def test_no_face_a_drawing_a_thumbnail_and_a_broken_file_are_failures_and_the_re
         save(tmp_path / f"{name}.png", picture)
     (tmp_path / "broken.png").write_bytes(b"\x89PNG and then nothing")
     keys = ["face", "wall", "drawing", "thumbnail", "broken", "gone", "again"]
-    album = Album(tmp_path, {key: f"{key}.png" for key in keys})
+    album = ImageFolder(tmp_path, {key: f"{key}.png" for key in keys})
     out = tmp_path / "out"
     spec = AlignSpec(frame="ffhq", size=64, slack=0)
     states = Alignment(spec, album, out)(keys)["state"].tolist()
@@ -70,7 +70,7 @@ def test_no_face_a_drawing_a_thumbnail_and_a_broken_file_are_failures_and_the_re
 def tiny(monkeypatch):
     register("generator", "tiny", Tiny)
     register("perceptual", "squares", Squares)
-    monkeypatch.setattr("likewise.make.project._KEPT", {})
+    monkeypatch.setattr("likewise.latents.projection._KEPT", {})
 
 
 def test_one_broken_file_among_many_is_named_or_counted_by_group_and_the_rest_is_projected(audit, capsys):
@@ -78,15 +78,15 @@ def test_one_broken_file_among_many_is_named_or_counted_by_group_and_the_rest_is
     (audit / "images" / f"{table['image'][3]}.png").write_bytes(b"no picture")
     plan = audit / "audit.toml"
     own = plan.read_text()
-    plan.write_text(own.replace("[faces]\n", '[faces]\nbad_images = "error"\n'))
+    plan.write_text(own.replace("[data]\n", '[data]\nbad_images = "error"\n'))
     code, _, err = run(capsys, "run", audit, "--quiet")
     assert code == 2
     assert table["image"][3] in err
     assert "bad_images" in err
     plan.write_text(own)
-    (read,) = run_stages(str(audit), voice=Quiet(), only="read")
+    (read,) = run_stages(str(audit), reporter=Quiet(), only="read")
     assert any(f"'{table['perceived_gender'][3]}': 1" in note for note in read.notes)
-    (projected,) = run_stages(str(audit), voice=Quiet(), only="project")
+    (projected,) = run_stages(str(audit), reporter=Quiet(), only="project")
     assert projected.summary["images"] == len(table) - 1
 
 
@@ -96,9 +96,9 @@ def test_a_thumbnail_and_an_image_that_comes_to_no_end_are_failures_of_their_own
         save(tmp_path / f"{name}.png", rng.integers(0, 255, (side, side, 3), dtype=np.uint8))
     (tmp_path / "broken.png").write_bytes(b"no picture")
     monkeypatch.setattr(Tiny, "resolution", 1024)
-    monkeypatch.setattr("likewise.make.project.solver", lambda spec: (Tiny(), Squares(), _Solve()))
+    monkeypatch.setattr("likewise.latents.projection.solver", lambda spec: (Tiny(), Squares(), _Solve()))
     keys = ["good", "small", "odd", "worse", "far", "broken", "last"]
-    album = Album(tmp_path, {key: f"{key}.png" for key in keys})
+    album = ImageFolder(tmp_path, {key: f"{key}.png" for key in keys})
     made = Projection(ProjectSpec(generator="tiny", perceptual="squares"), album)(keys)
     assert made["state"].tolist() == [PROJECTED, TOO_SMALL, ASTRAY, ASTRAY, ADRIFT, UNOPENED, PROJECTED]
     assert np.isfinite(made["w"]).all(), "what failed holds nothing that could spoil the rest"
@@ -134,7 +134,7 @@ def test_a_card_that_is_not_there_is_said_before_any_work(audit, capsys, tmp_pat
     plan.write_text(_with_project(plan.read_text(), 'generator = "stylegan2"\n' + options))
     code, _, err = run(capsys, "project", audit, "--quiet")
     assert code == 2
-    assert "the device 'cuda' is there; got 0 CUDA devices" in err
+    assert "Device 'cuda' is not available: 0 CUDA devices found" in err
     assert "device='cpu'" in err
     assert not (audit / "latents").exists()
 
@@ -150,7 +150,7 @@ def _with_project(text, lines):
 
 def test_a_full_disk_is_said_and_the_same_command_goes_on(audit, capsys, monkeypatch):
     plan = audit / "audit.toml"
-    plan.write_text(plan.read_text() + "\n[engine]\nchunk = 20\n")
+    plan.write_text(plan.read_text() + "\n[executor]\nchunk = 20\n")
     assert run(capsys, "read", audit, "--quiet")[0] == 0
     whole = audit.parent / "whole"
     shutil.copytree(audit, whole)
@@ -165,7 +165,7 @@ def test_a_full_disk_is_said_and_the_same_command_goes_on(audit, capsys, monkeyp
     monkeypatch.setattr(np, "savez", savez)
     code, _, err = run(capsys, "project", audit, "--quiet")
     assert code == 3
-    assert "no space is left" in err
+    assert "No space left" in err
     assert not (audit / "latents").exists(), "nothing half-made counts"
     monkeypatch.setattr(np, "savez", own)
     before = len(list((audit / ".work").glob("*-project-*/*.npz")))
@@ -178,10 +178,10 @@ def test_a_full_disk_is_said_and_the_same_command_goes_on(audit, capsys, monkeyp
 def test_latents_of_another_generator_are_not_drawn(audit, capsys, tiny):
     for stage in ("read", "project"):
         assert run(capsys, stage, audit, "--quiet")[0] == 0
-    image = lw.Vectors.read(audit / "latents").images[0]
+    image = lw.Vectors.read(audit / "latents").keys[0]
     plan = audit / "audit.toml"
     plan.write_text(_with_project(plan.read_text(), 'generator = "tiny"\nperceptual = "squares"\n'))
     code, _, err = run(capsys, "show", audit, "--image", image)
     assert code == 2
-    assert "tiny draws latents of 4 x 8; got 4 x 16" in err
+    assert "Latents of 4 x 16 do not fit tiny, which takes 4 x 8" in err
     assert "project again" in err

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import likewise as lw
-from likewise.store import Folder
+from likewise.audit.store import Folder
 from shell import run
 
-ENGINE = "\n[engine]\nchunk = 6\n"
+ENGINE = "\n[executor]\nchunk = 6\n"
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +51,11 @@ def test_two_workers_one_killed_give_the_result_of_one_machine(cluster, audit, c
     watcher = threading.Thread(target=kill_one_in_the_middle, args=(cluster, audit, killed))
     watcher.start()
     code, _, err = run(
-        capsys, "project", audit, "--quiet", "--engine", "ray", "--workers", 2, "--address", cluster.address
+        capsys, "project", audit, "--quiet", "--executor", "ray", "--workers", 2, "--address", cluster.address
     )
     watcher.join()
     assert code == 0, err
-    total = -(-len(lw.Faces.read(audit / "faces.parquet")) // 6)
+    total = -(-len(lw.Images.read(audit / "images.parquet")) // 6)
     assert killed and killed[0] < total, "the machine died in the middle"
     assert (audit / "latents" / "values.npy").read_bytes() == (alone / "latents" / "values.npy").read_bytes()
     assert Folder(audit).sidecar("latents").digest == Folder(alone).sidecar("latents").digest
@@ -65,17 +65,17 @@ def test_the_place_is_no_part_of_the_result(audit, capsys):
     """What was made in one place is fresh in another."""
     for stage in ("read", "project"):
         assert run(capsys, stage, audit, "--quiet")[0] == 0
-    code, out, _ = run(capsys, "project", audit, "--dry-run", "--engine", "processes", "--workers", 2)
+    code, out, _ = run(capsys, "project", audit, "--dry-run", "--executor", "processes", "--workers", 2)
     assert code == 0
-    assert "fresh" in out
+    assert "up to date" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--engine", "rays"), "Did you mean 'ray'"),
-        (("--workers", "3"), "several workers need"),
-        (("--address", "auto"), "only with kind = 'ray'"),
+        (("--executor", "rays"), "Did you mean 'ray'"),
+        (("--workers", "3"), "3 workers with"),
+        (("--address", "auto"), "address has no effect"),
     ],
 )
 def test_a_place_that_makes_no_sense_is_refused(audit, capsys, arguments, said):

@@ -1,4 +1,4 @@
-"""Services in an audit: what is said before the first call, what is paid, what is kept, and what is never written."""
+"""Services in an audit: estimated costs, approval, recorded responses, and keys that are never written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.world.occupants import WorldClassifier
+from likewise.simulation.components import WorldClassifier
 from shell import run
 from tagging_services import KEY, NAMES, OWN, tagger
 
@@ -35,15 +35,15 @@ def audited_by(audit: Path, raters: str) -> None:
     """Put services in the place of the world's classifier, and sweep few faces."""
     text = (audit / "audit.toml").read_text()
     text = re.sub(r"\[\[rater\]\].*?(?=\[counterfactual\])", raters + "\n", text, flags=re.DOTALL)
-    text = re.sub(r"\[ask\].*?(?=\[analyse\])", "", text, flags=re.DOTALL)
-    text = text.replace("levels = [-2.0, -1.0, 0.0, 1.0, 2.0]", "levels = [-1, 0, 1]\nmost = 8\nplacebo = false")
-    assert "most = 8" in text
+    text, sections = re.subn(r"\[collect\].*?(?=\[estimate\])", "", text, flags=re.DOTALL)
+    text = text.replace("strengths = [-2.0, -1.0, 0.0, 1.0, 2.0]", "strengths = [-1, 0, 1]\nmost = 8\nplacebo = false")
+    assert sections == 1 and "most = 8" in text
     (audit / "audit.toml").write_text(text)
 
 
 def azure(server, more: str = "") -> str:
     return (
-        f'[[rater]]\nslot = "classifier"\nname = "azure"\noptions = {{ endpoint = "{server.url}", wait = 0.001{more} }}'
+        f'[[rater]]\nkind = "classifier"\nname = "azure"\noptions = {{ endpoint = "{server.url}", wait = 0.001{more} }}'
     )
 
 
@@ -56,27 +56,27 @@ def ready(audit, server, capsys) -> Path:
     return audit
 
 
-def test_a_dry_run_says_what_services_cost(audit, server, capsys):
+def test_a_dry_run_shows_the_costs_of_services(audit, server, capsys):
     audited_by(audit, azure(server))
     code, out, _ = run(capsys, "run", audit, "--dry-run")
     assert code == 0
-    assert f"azure: at most 24 pictures go to 127.0.0.1:{server.server_port}, 0.02 USD" in out
+    assert f"azure: at most 24 pictures are sent to 127.0.0.1:{server.server_port}, 0.02 USD" in out
     _, out, _ = run(capsys, "run", audit, "--dry-run", "--json")
     assert ["azure: at most" in str(stage["notes"]) for stage in json.loads(out)["stages"]].count(True) == 1
     assert not (audit / "cassettes").exists()
 
 
-def test_nobody_pays_by_accident(ready, server, capsys):
+def test_costs_must_be_approved(ready, server, capsys):
     code, _, err = run(capsys, "rate", ready)
     assert code == 2
-    assert "Agree with --yes, or with --max-cost 0.03" in err
+    assert "Approve it with --yes, or with --max-cost 0.03" in err
     code, _, err = run(capsys, "rate", ready, "--max-cost", "0.01")
     assert code == 2
-    assert "at most 0.01 USD; got 0.02 USD" in err
+    assert "would cost 0.02 USD, more than the limit of 0.01 USD" in err
     assert server.calls == 0
 
 
-def test_an_audit_through_a_service_says_what_the_model_behind_it_says(ready, server, capsys):
+def test_ratings_of_a_service_equal_those_of_its_model(ready, server, capsys):
     code, _, _ = run(capsys, "rate", ready, "--yes", "--json")
     assert code == 0
     rated = lw.Ratings.read(ready / "ratings.parquet").frame
@@ -86,36 +86,37 @@ def test_an_audit_through_a_service_says_what_the_model_behind_it_says(ready, se
     assert len(both) == len(rated)
     assert (both["value_x"] == both["value_y"].where(both["value_y"] >= 0.5, 0.0)).all()
     sidecar = json.loads((ready / "ratings.parquet.json").read_text())
-    assert re.search(r"azure: answers of 20.* by model 3.0 \(24\)", str(sidecar["notes"]))
+    assert re.search(r"azure: responses of 20.* by model 3.0 \(24\)", str(sidecar["notes"]))
 
 
 def _directly(audit: Path) -> pd.DataFrame:
-    from likewise.cli.asking import sweep_album
-    from likewise.store import Folder
+    from likewise.audit.context import StageContext
+    from likewise.audit.stages import read_plan
+    from likewise.audit.store import Folder
 
-    made, album = sweep_album(Folder(audit))
-    wide = pd.DataFrame(WorldClassifier().score(album(made.images))).assign(unit=made.images)
+    made, album = StageContext(Folder(audit), read_plan(audit / "audit.toml")).counterfactuals()
+    wide = pd.DataFrame(WorldClassifier().score(album(made.keys))).assign(unit=made.keys)
     return wide.melt(id_vars="unit", var_name="question", value_name="value")
 
 
-def test_a_run_that_failed_goes_on_and_pays_only_for_the_rest(ready, server, capsys):
+def test_a_failed_run_resumes_and_pays_only_for_the_rest(ready, server, capsys):
     server.moods = [""] * 10 + ["expired"] * 24
     code, _, err = run(capsys, "rate", ready, "--yes")
     assert code == 5
-    assert "accepts the key" in err
+    assert "azure refused the key" in err
     kept = len((ready / "cassettes" / "azure.jsonl").read_text().splitlines())
     assert kept >= 10
     server.moods, before = [], server.calls
     _, out, _ = run(capsys, "rate", ready, "--dry-run")
-    assert f"azure: {24 - kept} pictures go to" in out
+    assert f"azure: {24 - kept} pictures are sent to" in out
     assert run(capsys, "rate", ready, "--max-cost", "0.02")[0] == 0
     assert server.calls - before == 24 - kept
 
 
-def test_a_finished_audit_is_heard_again_offline(ready, server, capsys):
+def test_a_finished_audit_is_rated_again_offline(ready, server, capsys):
     assert run(capsys, "run", ready, "--yes", "--quiet")[0] == 0
     report = (ready / "report.html").read_text()
-    assert "azure: answers of" in report
+    assert "azure: responses of" in report
     ratings, calls = (ready / "ratings.parquet").read_bytes(), server.calls
     (ready / "ratings.parquet").unlink()
     server.shutdown()
@@ -124,11 +125,11 @@ def test_a_finished_audit_is_heard_again_offline(ready, server, capsys):
     assert (ready / "ratings.parquet").read_bytes() == ratings
 
 
-def test_a_service_without_labels_is_pointed_out(ready, server, capsys):
+def test_a_service_without_labels_is_an_error(ready, server, capsys):
     server.see = lambda picture: []
     code, _, err = run(capsys, "rate", ready, "--yes")
     assert code == 2
-    assert "'azure' gives at least one label; got none for any picture" in err
+    assert "The classifier 'azure' returned no label for any picture" in err
 
 
 def test_labels_in_another_script_reach_the_report(ready, server, capsys):
@@ -138,15 +139,16 @@ def test_labels_in_another_script_reach_the_report(ready, server, capsys):
     assert "眼鏡" in (ready / "report.html").read_text()
 
 
-def test_labels_of_two_languages_stay_apart_and_are_said(audit, server, capsys):
+def test_labels_of_two_languages_are_kept_apart_and_noted(audit, server, capsys):
     """'Bart' is a beard for one of them and a name for the other: two labels, and a warning."""
     german = azure(server, ', language = "de"')
-    english = f'[[rater]]\nslot = "classifier"\nname = "google-vision"\noptions = {{ endpoint = "{server.url}" }}'
+    english = f'[[rater]]\nkind = "classifier"\nname = "google-vision"\noptions = {{ endpoint = "{server.url}" }}'
     (audit / "tagger.toml").write_text(OWN.format(url=server.url))
-    unsaid = '[[rater]]\nslot = "classifier"\nname = "http"\noptions = { path = "tagger.toml" }'
+    unsaid = '[[rater]]\nkind = "classifier"\nname = "http"\noptions = { path = "tagger.toml" }'
     text = (audit / "audit.toml").read_text()
     raters = "\n".join([german, english, unsaid])
-    text = re.sub(r"\[\[rater\]\].*?(?=\[analyse\])", raters + "\n", text, flags=re.DOTALL)
+    text, sections = re.subn(r"\[\[rater\]\].*?(?=\[estimate\])", raters + "\n", text, flags=re.DOTALL)
+    assert sections == 1
     (audit / "audit.toml").write_text(text.replace('truth = "truth.parquet"', 'labels = ["Bart", "Hemd"]'))
     server.see = lambda picture: (
         [("Ding", 0.9)] + [(word, 0.9) for word, n in (("Bart", 2), ("Hemd", 3)) if int(picture.sum()) % n == 0]
@@ -158,15 +160,15 @@ def test_labels_of_two_languages_stay_apart_and_are_said(audit, server, capsys):
     notes = [note for sidecar in sidecars for note in sidecar["notes"]]
     for words in (
         "azure: its 3 labels are in the language 'de', e.g. 'Bart', 'Ding', 'Hemd'.",
-        "own-tagger: nobody says in which language its 3 labels are",
+        "own-tagger: the language of its 3 labels is not known",
         "several languages: azure (de), google-vision (en).",
-        "azure: labels of the plan that are also words of the language 'de': 'Bart', 'Hemd'.",
+        "azure: labels of the plan that also exist in the language 'de': 'Bart', 'Hemd'.",
     ):
         assert [words in note for note in notes].count(True) == 1, (words, notes)
     assert "labels in “de”" in report
     assert "several languages" in report
     quantities = set(lw.Estimates.read(audit / "estimates.parquet").frame["quantity"])
-    assert {f"{rater}: Share labelled Bart" for rater in ("azure", "google-vision", "own-tagger")} <= quantities
+    assert {f"{rater}: Share labeled Bart" for rater in ("azure", "google-vision", "own-tagger")} <= quantities
     assert {rater["name"]: rater["language"] for rater in sidecars[0]["summary"]["raters"]} == {
         "azure": "de",
         "google-vision": "en",
@@ -187,13 +189,13 @@ def test_the_description_of_a_service_is_part_of_the_plan(ready, server, capsys)
     assert "options or inputs changed" in out
 
 
-def test_no_key_is_ever_written_or_said(ready, server, capsys, caplog):
+def test_keys_are_never_written_or_printed(ready, server, capsys, caplog):
     """All services answer, fail, and repeat the key in their errors; then everything is searched for it."""
     (ready / "tagger.toml").write_text(OWN.format(url=server.url))
     own = {"http": 'path = "tagger.toml"'}
     raters = [
-        f'[[rater]]\nslot = "classifier"\nname = "{name}"\n'
-        f"options = {{ {own.get(name, f'''endpoint = {server.url_of(name)!r}''')}, wait = 0.001, concurrency = 1 }}"
+        f'[[rater]]\nkind = "classifier"\nname = "{name}"\n'
+        f"options = {{ {own.get(name, f'''endpoint = {server.url!r}''')}, wait = 0.001, concurrency = 1 }}"
         for name in NAMES
     ]
     said = []

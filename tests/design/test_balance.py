@@ -9,23 +9,23 @@ import pytest
 
 import likewise as lw
 from invariants import check_estimates
-from likewise.design.beyond import dropped_profile, energy, joint, most_apart
+from likewise.design.multivariate_balance import dropped_profile, energy, joint, most_apart
 from likewise.design.propensity import propensity, score_weights
 from likewise.errors import SpecError, TableError
 
-STORED = Path(__file__).parents[1] / "data" / "matchit"
+STORED = Path(__file__).parents[1] / "fixtures" / "matchit"
 BY = lw.Contrast("side", focal="focal", reference="reference")
 
 
-def table(name: str) -> tuple[lw.Faces, list[str], pd.Series]:
+def table(name: str) -> tuple[lw.Images, list[str], pd.Series]:
     frame = pd.read_csv(STORED / f"{name}.csv")
     names = [column for column in frame.columns if column not in ("image", "identity", "side", "treat", "weight")]
-    return lw.Faces(frame), names, frame.set_index("image")["weight"]
+    return lw.Images(frame), names, frame.set_index("image")["weight"]
 
 
-def stored_pairs(name: str, ratio: int) -> lw.Pairs:
+def stored_pairs(name: str, ratio: int) -> lw.Matches:
     frame = pd.read_csv(STORED / f"pairs_{name}_{ratio}.csv")
-    return lw.Pairs(frame.assign(pair=[f"p{k}" for k in range(len(frame))]))
+    return lw.Matches(frame.assign(pair=[f"p{k}" for k in range(len(frame))]))
 
 
 @pytest.mark.parametrize("name", ["wages", "faces"])
@@ -63,7 +63,7 @@ def test_intervals_of_means_cover_when_images_of_a_person_go_together():
         )
         frame["mean"] = person + rng.normal(size=300)
         frame["share"] = (person + rng.normal(size=300) > 0).astype(int)
-        found = lw.balance(lw.Faces(frame), BY, covariates=["share", "mean"]).frame
+        found = lw.balance(lw.Images(frame), BY, covariates=["share", "mean"]).frame
         for name, truth in (("share", 0.5), ("mean", 0.0)):
             row = found[(found["quantity"] == name) & (found["group"] == "focal")].iloc[0]
             covered[name] += row["low"] <= truth <= row["high"]
@@ -78,10 +78,10 @@ def test_overlap_is_the_area_that_both_histograms_share():
         smiling=(place < np.where(frame["side"] == "focal", 50, 150)).astype(int),
     )  # fmt: skip
     names = ["same", "apart", "half", "smiling"]
-    found = lw.balance(lw.Faces(frame), BY, covariates=names).where(stat="overlap").frame.set_index("quantity")
+    found = lw.balance(lw.Images(frame), BY, covariates=names).where(stat="overlap").frame.set_index("quantity")
     assert found["estimate"][names].tolist() == pytest.approx([1.0, 0.0, 0.5, 0.5], abs=0.02)
-    twins = lw.Pairs(pd.DataFrame({"pair": ["p", "q"], "a": ["0", "2"], "b": ["201", "203"]}))
-    after = lw.balance(lw.Faces(frame), BY, twins, covariates=["half"]).where(stat="overlap", sample="matched").frame
+    twins = lw.Matches(pd.DataFrame({"pair": ["p", "q"], "a": ["0", "2"], "b": ["201", "203"]}))
+    after = lw.balance(lw.Images(frame), BY, twins, covariates=["half"]).where(stat="overlap", sample="matched").frame
     assert after["estimate"].item() == pytest.approx(1.0)  # 100, 101 and 100, 101: the bins are everybody's
 
 
@@ -114,7 +114,7 @@ def test_words_are_joined_once_a_column(world, contrast):
     """Of two words one is enough, and no two levels of one column are set beside each other."""
     faces = world.faces
     words = {image: ["no", "yes"][int(value)] for image, value in faces.attribute("eyeglasses").items()}
-    hair = {image: "abc"[k % 3] for k, image in enumerate(faces.images)}
+    hair = {image: "abc"[k % 3] for k, image in enumerate(faces.keys)}
     faces = faces.with_attribute("glasses", words).with_attribute("hair", hair)
     found = joint(faces, contrast, covariates=["glasses", "smiling", "hair"]).frame
     names = {name.replace("not ", "") for name in found["quantity"]}
@@ -139,7 +139,7 @@ def test_those_left_out_are_set_against_those_matched(world, contrast):
     for group, sign, column in (("female", 1, "a"), ("male", -1, "b")):
         matched = age[pairs.frame[column].tolist()]
         left = age[side == sign].drop(matched.index)
-        mean, smd = (found.where(group=group, stat=stat).frame for stat in ("mean", "left_out_smd"))
+        mean, smd = (found.where(group=group, stat=stat).frame for stat in ("mean", "excluded_smd"))
         assert mean["estimate"].item() == pytest.approx(left.mean())
         assert mean["n"].item() == len(left)
         unit = np.sqrt((left.var() + matched.var()) / 2)
@@ -151,9 +151,9 @@ def test_energy_is_nought_for_equal_groups_and_right_for_points_on_a_line():
         {"image": list("abcd"), "identity": list("abcd"), "side": ["focal", "focal", "reference", "reference"]}
     )
     one = lw.Vectors(list("abcd"), [[1.0], [1.0], [1.0], [1.0]], source="line")
-    assert energy(lw.Faces(frame), one, BY).frame["estimate"].item() == pytest.approx(0, abs=1e-9)
+    assert energy(lw.Images(frame), one, BY).frame["estimate"].item() == pytest.approx(0, abs=1e-9)
     apart = lw.Vectors(list("abcd"), [[0.0], [0.0], [3.0], [4.0]], source="line")
-    assert energy(lw.Faces(frame), apart, BY).frame["estimate"].item() == pytest.approx(2 * 3.5 - 0 - 1, abs=1e-9)
+    assert energy(lw.Images(frame), apart, BY).frame["estimate"].item() == pytest.approx(2 * 3.5 - 0 - 1, abs=1e-9)
 
 
 def test_energy_of_equal_groups_is_nought_on_average_however_few():
@@ -164,7 +164,7 @@ def test_energy_of_equal_groups_is_nought_on_average_however_few():
         names = [f"{k:02d}" for k in range(12)]
         table = pd.DataFrame({"image": names, "identity": names, "side": ["focal"] * 4 + ["reference"] * 8})
         weights = {name: 1.0 + k % 3 for k, name in enumerate(names)}
-        told = energy(lw.Faces(table), lw.Vectors(names, values, source="w"), BY, weights=weights)
+        told = energy(lw.Images(table), lw.Vectors(names, values, source="w"), BY, weights=weights)
         found.append(told.frame.set_index("sample")["estimate"])
     wide = pd.DataFrame(found)
     assert (wide.mean().abs() < 3 * wide.std() / np.sqrt(300)).all()
@@ -174,11 +174,11 @@ def test_energy_of_equal_groups_is_nought_on_average_however_few():
 def test_bad_balance_is_refused(world, contrast):
     with pytest.raises(SpecError, match="Did you mean 'pooled'"):
         lw.balance(world.faces, contrast, covariates=["light"], ruler="pool")
-    with pytest.raises(SpecError, match="weights are numbers"):
+    with pytest.raises(SpecError, match="The weights"):
         lw.balance(world.faces, contrast, covariates=["light"], weights={"nobody": 1.0})
     pairs = lw.match(world.faces, world.vectors, contrast)
     turned = lw.Contrast("perceived_gender", focal="male", reference="female")
-    with pytest.raises(TableError, match="pairs are between"):
+    with pytest.raises(TableError, match="No pair is between"):
         lw.balance(world.faces, turned, pairs, covariates=["light"])
 
 
@@ -187,17 +187,17 @@ def test_bad_balance_is_refused(world, contrast):
 def test_how_many_attributes_the_published_pairs_bring_nearer(rule, least, most):
     """The authors' first 500 look-alikes, over CelebA's own attributes.
 
-    With the recogniser's rule (or its penalty) about nine of ten attributes come nearer; without it only little more
+    With the recognizer's rule (or its penalty) about nine of ten attributes come nearer; without it only little more
     than half. Both are what was found, not what was hoped for.
     """
     data = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
     if not (data / "celebahq" / "faces.parquet").is_file():
         pytest.skip("LIKEWISE_DATA has no celebahq/faces.parquet")
     table = pd.read_parquet(data / "celebahq" / "faces.parquet").drop(columns=["image", "orig_file"])
-    faces = lw.Faces(table.rename(columns={"celebahq_index": "image"}))
+    faces = lw.Images(table.rename(columns={"celebahq_index": "image"}))
     published = pd.read_csv(data / "singh2021" / f"matches_distance_recogniser_{rule}.csv").head(500)
     frame = pd.DataFrame({"a": published["gender_0"], "b": published["gender_1"]})
-    pairs = lw.Pairs(frame.assign(pair=[f"p{k}" for k in range(len(frame))]))
+    pairs = lw.Matches(frame.assign(pair=[f"p{k}" for k in range(len(frame))]))
     contrast = lw.Contrast("Male", focal=0, reference=1)
     covariates = [name for name in faces.attributes if name != "Male"]
     found = lw.balance(faces, contrast, pairs, covariates=covariates).where(stat="smd").frame

@@ -13,26 +13,26 @@ import pytest
 
 import likewise as lw
 from invariants import check_pairs
-from likewise.design import approximate, scan
-from likewise.design.points import Points
-from likewise.engine import Engine
+from likewise.design.search import approximate, scan
+from likewise.design.search.points import Points
 from likewise.errors import SpecError
+from likewise.runtime.executor import Executor
 from likewise.tables.vectors import write_stream
 
 CONTRAST = lw.Contrast("perceived_gender", focal="male", reference="female")
 
 
-def crowd(count: int = 400, width: int = 24, seed: int = 0) -> tuple[lw.Faces, lw.Vectors, lw.Vectors]:
-    """Faces of some people, their vectors, and those of a recogniser."""
+def crowd(count: int = 400, width: int = 24, seed: int = 0) -> tuple[lw.Images, lw.Vectors, lw.Vectors]:
+    """Images of some people, their vectors, and those of a recognizer."""
     rng = np.random.default_rng(seed)
     who = rng.integers(0, count // 3, count)
     table = pd.DataFrame(
         {"image": [f"i{k:04d}" for k in range(count)], "identity": who, "age": rng.integers(0, 5, count)}
     )
-    faces = lw.Faces(table.assign(perceived_gender=np.where(who % 5 < 2, "male", "female")))
+    faces = lw.Images(table.assign(perceived_gender=np.where(who % 5 < 2, "male", "female")))
     near = rng.normal(size=(count // 3, width))[who] + rng.normal(size=(count, width))
-    second = lw.Vectors(faces.images, rng.normal(size=(count, 4)), source="second")
-    return faces, lw.Vectors(faces.images, near, source="near"), second
+    second = lw.Vectors(faces.keys, rng.normal(size=(count, 4)), source="second")
+    return faces, lw.Vectors(faces.keys, near, source="near"), second
 
 
 @pytest.fixture
@@ -56,10 +56,10 @@ def test_blocks_on_an_engine_give_the_same_pairs_and_the_same_reasons(spec, limi
     within = [(second, limit) for limit in limits]
     here = lw.match(faces, vectors, CONTRAST, spec, within=within)
     asked = []
-    plain = Engine.map
-    monkeypatch.setattr(Engine, "map", lambda *args, **options: asked.append(1) or plain(*args, **options))
-    monkeypatch.setattr(Engine, "_processes", Engine._here)  # the blocks themselves, without the way
-    away = lw.match(faces, vectors, CONTRAST, spec, within=within, engine=Engine(kind="processes"), memory=2**20)
+    plain = Executor.map
+    monkeypatch.setattr(Executor, "map", lambda *args, **options: asked.append(1) or plain(*args, **options))
+    monkeypatch.setattr(Executor, "_processes", Executor._local)  # the blocks themselves, without the way
+    away = lw.match(faces, vectors, CONTRAST, spec, within=within, engine=Executor(kind="processes"), memory=2**20)
     assert asked
     check_pairs(away, faces, CONTRAST, vectors, within)
     assert away == here
@@ -68,7 +68,7 @@ def test_blocks_on_an_engine_give_the_same_pairs_and_the_same_reasons(spec, limi
 
 def test_processes_give_the_same_pairs(every_search_is_large):
     faces, vectors, second = crowd()
-    engine = Engine(kind="processes", workers=2)
+    engine = Executor(kind="processes", workers=2)
     for within in ([], [(second, 0.45)]):
         here = lw.match(faces, vectors, CONTRAST, within=within)
         assert lw.match(faces, vectors, CONTRAST, within=within, engine=engine, memory=2**20) == here
@@ -77,7 +77,7 @@ def test_processes_give_the_same_pairs(every_search_is_large):
 def test_a_ray_cluster_gives_the_same_pairs(every_search_is_large):
     ray = pytest.importorskip("ray")
     faces, vectors, second = crowd()
-    engine = Engine(kind="ray", workers=2)
+    engine = Executor(kind="ray", workers=2)
     try:
         for within in ([], [(second, 0.45)]):
             here = lw.match(faces, vectors, CONTRAST, within=within)
@@ -139,7 +139,7 @@ def test_approximate_search_keeps_the_hard_rules_and_needs_no_index_for_few_pair
     assert few.frame.equals(lw.match(faces, vectors, CONTRAST, within=[(second, 0.2)]).frame)
 
 
-@pytest.mark.parametrize("options", [{"method": "optimal"}, {"method": "propensity"}, {"distance": "given"}])
+@pytest.mark.parametrize("options", [{"method": "optimal"}, {"distance": "propensity"}, {"distance": "precomputed"}])
 def test_approximate_search_is_refused_where_it_has_no_effect(options):
     with pytest.raises(SpecError, match="approximate"):
         lw.MatchSpec(search="approximate", **options)
@@ -158,14 +158,14 @@ import numpy as np, pandas as pd
 import likewise as lw
 from likewise.design import match
 folder, memory = sys.argv[1], int(sys.argv[2])
-faces = lw.Faces.read(folder + "/faces.csv")
+faces = lw.Images.read(folder + "/faces.csv")
 contrast = lw.Contrast("perceived_gender", focal="male", reference="female")
 def limited(count):  # of private, writable memory: a map of a file for reading does not count
     resource.setrlimit(resource.RLIMIT_DATA, (count, resource.RLIM_INFINITY))
 def data():
     return 1024 * int(next(l for l in open("/proc/self/status") if l.startswith("VmData")).split()[1])
 vectors = lw.Vectors.read(folder + "/vectors")
-some = faces.images[:40]
+some = faces.keys[:40]
 few = lw.Vectors(some, vectors.take(some), source="few")
 lw.match(faces.subset(some), few, contrast, threads=1)
 assert vectors.mapped
@@ -185,7 +185,7 @@ def test_latents_several_times_larger_than_the_memory_allowed(tmp_path):
     rng = np.random.default_rng(0)
     (tmp_path / "vectors").mkdir()
     parts = (rng.standard_normal((100, width), dtype=np.float32) for _ in range(count // 100))
-    write_stream(tmp_path / "vectors", faces.images, parts, source="large")
+    write_stream(tmp_path / "vectors", faces.keys, parts, source="large")
     code = dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     for memory in (2**27, 0):
         done = subprocess.run(
@@ -196,5 +196,5 @@ def test_latents_several_times_larger_than_the_memory_allowed(tmp_path):
             check=False,
         )
         assert done.returncode == 0, done.stderr[-2000:]
-    limited, free = (lw.Pairs.read(tmp_path / f"pairs-{memory}.parquet") for memory in (2**27, 0))
+    limited, free = (lw.Matches.read(tmp_path / f"pairs-{memory}.parquet") for memory in (2**27, 0))
     assert limited == free

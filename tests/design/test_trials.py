@@ -5,19 +5,19 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from invariants import check_noun
+from invariants import check_table
 from likewise.design.references import references
 from likewise.errors import SpecError, TableError
 
 
 def test_every_image_is_a_test_image_once_and_a_reference_once(world):
     found = lw.trials(world.faces, seed=1)
-    check_noun(found)
+    check_table(found)
     frame = found.frame
     who = world.faces.identities
     assert (who.loc[frame["a"]].to_numpy() == who.loc[frame["b"]].to_numpy()).all()
-    assert sorted(frame["a"]) == sorted(frame["b"]) == sorted(world.faces.images)
-    shuffled = lw.Faces(world.faces.frame.sample(frac=1, random_state=0))
+    assert sorted(frame["a"]) == sorted(frame["b"]) == sorted(world.faces.keys)
+    shuffled = lw.Images(world.faces.frame.sample(frac=1, random_state=0))
     assert lw.trials(shuffled, seed=1) == found
     assert lw.trials(world.faces, seed=2) != found
 
@@ -30,7 +30,7 @@ def test_impostors_are_other_people_of_the_groups_asked_for(world, contrast, gro
     assert len(strangers) == 2 * len(world.faces)
     assert (who.loc[strangers["a"]].to_numpy() != who.loc[strangers["b"]].to_numpy()).all()
     assert ((side.loc[strangers["a"]].to_numpy() == side.loc[strangers["b"]].to_numpy()) == same_group).all()
-    assert found["pair"].is_unique
+    assert found["trial"].is_unique
     assert set(found["stratum"]) <= {f"{a} / {b}" for a in ("female", "male") for b in ("female", "male")}
 
 
@@ -49,7 +49,7 @@ def test_a_matching_brings_its_references(world, contrast):
     frame = pairs.frame
     wanted = {*zip(frame["a"], frame["ref_a"], strict=True), *zip(frame["b"], frame["ref_b"], strict=True)}
     assert set(zip(found["a"], found["b"], strict=True)) == wanted
-    with pytest.raises(TableError, match="without ref_a"):
+    with pytest.raises(TableError, match="has no references"):
         lw.trials(world.faces, seed=1, references=lw.match(world.faces, world.vectors, contrast))
 
 
@@ -58,7 +58,7 @@ SPEC = lw.MatchSpec(
 )
 
 
-def ruled(world, contrast, **options) -> tuple[lw.Pairs, lw.Pairs]:
+def ruled(world, contrast, **options) -> tuple[lw.Matches, lw.Matches]:
     pairs = lw.match(world.faces, world.vectors, contrast, SPEC, difficulty=world.vectors)
     common = {"references": pairs, "difficulty": world.vectors, "contrast": contrast, "seed": 1}
     return pairs, lw.trials(world.faces, **{**common, **options})
@@ -66,7 +66,7 @@ def ruled(world, contrast, **options) -> tuple[lw.Pairs, lw.Pairs]:
 
 def test_before_matching_everybody_has_a_reference_by_the_same_rule(world, contrast):
     pairs, found = ruled(world, contrast)
-    check_noun(found)
+    check_table(found)
     frame, who = found.frame, world.faces.identities
     chosen = {**pairs.frame.set_index("a")["ref_a"].to_dict(), **pairs.frame.set_index("b")["ref_b"].to_dict()}
     of = frame.set_index("a")["b"]
@@ -83,10 +83,10 @@ def test_before_matching_everybody_has_a_reference_by_the_same_rule(world, contr
     for image, own in hard.items():
         others = [h for other in side.index[side == -side[image]] for _, h in valid.of.get(other, [])]
         assert any(max(own, h) <= 1.5 * min(own, h) * (1 + 1e-12) for h in others)
-    tested = {image for image in world.faces.images if valid.has(image)}
+    tested = {image for image in world.faces.keys if valid.has(image)}
     assert set(of.index) <= tested
     assert int(found.dropped["images"].sum()) == len(world.faces) - len(set(frame["a"]) | set(frame["b"]))
-    shuffled = lw.Faces(world.faces.frame.sample(frac=1, random_state=0))
+    shuffled = lw.Images(world.faces.frame.sample(frac=1, random_state=0))
     again = {"references": pairs, "difficulty": world.vectors, "contrast": contrast}
     assert lw.trials(shuffled, seed=1, **again) == found
     assert lw.trials(world.faces, seed=2, **again) != found
@@ -98,13 +98,13 @@ def test_references_are_as_difficult_in_both_groups_before_matching_too():
     who = np.repeat(np.arange(120), 8)
     group = np.where(who % 2, "male", "female")
     table = pd.DataFrame({"image": [f"i{k:04d}" for k in range(len(who))], "identity": who, "perceived_gender": group})
-    faces = lw.Faces(table)
+    faces = lw.Images(table)
     own = rng.normal(size=(len(who), 2)) * np.where(who % 2, 1.0, 2.0)[:, None]
-    near = lw.Vectors(faces.images, rng.normal(size=(120, 2))[who] * 4 + own, source="pictures")
+    near = lw.Vectors(faces.keys, rng.normal(size=(120, 2))[who] * 4 + own, source="pictures")
     contrast = lw.Contrast("perceived_gender", focal="female", reference="male")
     pairs = lw.match(faces, near, contrast, lw.MatchSpec(references=True, max_pairs=10), difficulty=near)
 
-    def gap(trials: lw.Pairs) -> float:
+    def gap(trials: lw.Trials) -> float:
         frame = trials.frame
         apart = np.linalg.norm(near.take(frame["a"].tolist()) - near.take(frame["b"].tolist()), axis=1)
         return float(pd.Series(apart).groupby(contrast.side(faces).loc[frame["a"]].to_numpy()).mean().diff().iloc[1])
@@ -122,12 +122,12 @@ def test_strangers_show_a_valid_reference(world, contrast):
 
 def test_difficulty_needs_what_it_belongs_to(world, contrast):
     for given in ({"contrast": contrast}, {"references": ruled(world, contrast)[0]}):
-        with pytest.raises(SpecError, match="difficulty goes with"):
+        with pytest.raises(SpecError, match="difficulty needs"):
             lw.trials(world.faces, seed=0, difficulty=world.vectors, **given)
 
 
 def test_an_only_image_has_no_trial_and_is_counted():
-    faces = lw.Faces(pd.DataFrame({"image": ["1", "2", "3"], "identity": ["x", "x", "y"]}))
+    faces = lw.Images(pd.DataFrame({"image": ["1", "2", "3"], "identity": ["x", "x", "y"]}))
     found = lw.trials(faces, seed=0)
     assert found.dropped.to_dict("records") == [{"side": "all", "reason": "only image of its identity", "images": 1}]
 

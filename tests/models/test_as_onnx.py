@@ -1,4 +1,4 @@
-"""The torch recognisers as ONNX graphs: two implementations of each network, one answer."""
+"""The torch recognizers as ONNX graphs: two implementations of each network, one answer."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import onnxruntime
 import pytest
 import torch
 
-from likewise.models.intake import Intake
-from likewise.models.mobilefacenet import MobileFaceNet
-from likewise.models.openface import OpenFace
-from likewise.models.recognisers import torch as module
-from likewise.models.recognisers.as_onnx import as_onnx
-from likewise.plugins import create
+from likewise.models.preprocessing import Preprocessing
+from likewise.models.recognizers import torch as module
+from likewise.models.recognizers.mobilefacenet import MobileFaceNet
+from likewise.models.recognizers.onnx_export import as_onnx
+from likewise.models.recognizers.openface import OpenFace
+from likewise.runtime.registry import create
 
 INTAKES = {
-    MobileFaceNet: Intake(size=112, finder="dlib", mean=(120, 110, 100), scale=(58, 57, 56)),
-    OpenFace: Intake(size=96, finder="dlib", mean=(0, 0, 0), scale=(255, 255, 255)),
+    MobileFaceNet: Preprocessing(size=112, detector="dlib", mean=(120, 110, 100), scale=(58, 57, 56)),
+    OpenFace: Preprocessing(size=96, detector="dlib", mean=(0, 0, 0), scale=(255, 255, 255)),
 }
 
 
@@ -29,30 +29,30 @@ def crops():
     }
 
 
-@pytest.mark.parametrize("colour", ["RGB", "BGR"])
+@pytest.mark.parametrize("color", ["RGB", "BGR"])
 @pytest.mark.parametrize("kind", INTAKES)
-def test_a_graph_says_what_the_network_says(kind, colour, crops):
+def test_a_graph_says_what_the_network_says(kind, color, crops):
     torch.manual_seed(1)
     network = kind().eval().requires_grad_(False)
-    intake = dataclasses.replace(INTAKES[kind], colour=colour)
-    given = crops[intake.size]
-    graph = onnxruntime.InferenceSession(as_onnx(network, intake), providers=["CPUExecutionProvider"])
+    preprocessing = dataclasses.replace(INTAKES[kind], color=color)
+    given = crops[preprocessing.size]
+    graph = onnxruntime.InferenceSession(as_onnx(network, preprocessing), providers=["CPUExecutionProvider"])
     (answer,) = graph.run(None, {"crops": given.astype(np.float32)})
     with torch.inference_mode():
-        expected = network(torch.from_numpy(intake.prepared(given))).numpy()
+        expected = network(torch.from_numpy(preprocessing.prepared(given))).numpy()
     assert np.abs(answer - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())
     assert np.abs(answer[0] - answer[1]).max() > 1e-6  # it does look at the picture
 
 
-@pytest.mark.parametrize(("name", "finder"), [("mobilefacenet", "retinaface"), ("openface", "dlib-landmarks-5")])
-def test_the_real_weights_give_one_answer_with_and_without_the_runtime(name, finder, weights, crops, monkeypatch):
+@pytest.mark.parametrize(("name", "detector"), [("mobilefacenet", "retinaface"), ("openface", "dlib-landmarks-5")])
+def test_the_real_weights_give_one_answer_with_and_without_the_runtime(name, detector, weights, crops, monkeypatch):
     weights(name)
-    weights(finder)
-    recogniser = create("recogniser", name)
-    given = crops[recogniser.intake.size]
-    fast, plain = recogniser.forward(given), recogniser.forward_in_torch(given)
+    weights(detector)
+    recognizer = create("recognizer", name)
+    given = crops[recognizer.preprocessing.size]
+    fast, plain = recognizer.forward(given), recognizer.forward_in_torch(given)
     assert np.abs(fast - plain).max() <= 2e-5 * np.abs(plain).max()
     module._session.cache_clear()
     monkeypatch.setattr(module, "find_spec", lambda _: None)
-    np.testing.assert_array_equal(create("recogniser", name).forward(given), plain)
+    np.testing.assert_array_equal(create("recognizer", name).forward(given), plain)
     module._session.cache_clear()

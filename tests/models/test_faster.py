@@ -8,8 +8,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from likewise.models.recognisers.faster import faster
-from likewise.models.recognisers.onnx import session
+from likewise.models.recognizers.onnx import session
+from likewise.models.recognizers.onnx_optimize import faster
 
 RNG = np.random.default_rng(3)
 SLOPES = RNG.uniform(-1.5, 1.5, (5, 1, 1)).astype(np.float32)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import InputError, PluginError
+from likewise.models.detectors.landmarks import TEMPLATES, affine, template
 from likewise.models.geometry import inverse, moved, resized, scale, similarity, warp
-from likewise.models.templates import TEMPLATES, affine, template
 
 number = st.floats(-50, 50)
 
@@ -47,7 +47,7 @@ def gradient(height: int, width: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.4, 0.05])
-def test_a_warp_puts_colours_where_points_go_also_when_it_shrinks_a_lot(factor):
+def test_a_warp_puts_colors_where_points_go_also_when_it_shrinks_a_lot(factor):
     picture, size = gradient(800, 1200), 24
     transform = np.array([[factor, 0, -100 * factor], [0, factor, -200 * factor]])
     seen = warp(picture, transform, size).astype(float)
@@ -90,11 +90,11 @@ def test_points_that_lie_at_their_places_stay_there():
 def test_the_frame_of_ffhq_is_set_by_eyes_and_mouth():
     """Eyes 0.25 of the side apart and 0.26 above the mouth: the eyes decide; a frame and its face turn together."""
     face = np.array([[96.0, 118], [160, 118], [128, 150], [106, 184], [150, 184]])
-    whole = template("ffhq").transform(face, "centres", 256)
+    whole = template("ffhq").transform(face, "centers", 256)
     assert scale(whole) == pytest.approx(1.0)
     assert np.allclose(moved([128, 118 + 6.6], whole), [127.5, 127.5])
     turn = np.array([[0.6, -0.8, 40], [0.8, 0.6, -10]])
-    turned = template("ffhq").transform(moved(face, turn), "centres", 256)
+    turned = template("ffhq").transform(moved(face, turn), "centers", 256)
     assert np.allclose(moved(moved(face, turn), turned), moved(face, whole))
 
 
@@ -107,4 +107,4 @@ def test_an_unknown_template_and_a_scheme_without_targets_are_named():
     with pytest.raises(PluginError, match="Did you mean 'arcface'"):
         template("arkface")
     with pytest.raises(PluginError, match="'corners'"):
-        template("chip").transform(np.zeros((5, 2)), "centres", 100)
+        template("chip").transform(np.zeros((5, 2)), "centers", 100)

@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 import torch
 
-from likewise.plugins import create
+from likewise.runtime.registry import create
 
 VGG16_WEIGHTS = 138_357_544
 """torchvision's vgg16, with the classifier that LPIPS does not use."""

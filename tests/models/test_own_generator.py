@@ -11,8 +11,8 @@ import torch
 
 from likewise.errors import PluginError, SpecError, VectorError
 from likewise.models.differentiable import DifferentiableGenerator, DifferentiablePerceptual, differentiable
-from likewise.plugins import create
-from likewise.world.occupants import WorldGenerator
+from likewise.runtime.registry import create
+from likewise.simulation.components import WorldGenerator
 
 PAGE = Path(__file__).parents[2] / "docs" / "generators.md"
 
@@ -36,10 +36,10 @@ def test_it_is_fifty_lines(code):
 def test_it_keeps_the_contract(generator):
     w = generator.sample_w(5, seed=1)
     np.testing.assert_array_equal(w, generator.sample_w(5, seed=1))
-    whole = generator.synthesise(w)
-    np.testing.assert_allclose(generator.synthesise(w[3:4])[0], whole[3], atol=1e-6)
-    np.testing.assert_allclose(generator.synthesise(w[:, None]), whole, atol=1e-6)
-    assert generator.synthesise(w, 32).shape == (5, 3, 32, 32)
+    whole = generator.synthesize(w)
+    np.testing.assert_allclose(generator.synthesize(w[3:4])[0], whole[3], atol=1e-6)
+    np.testing.assert_allclose(generator.synthesize(w[:, None]), whole, atol=1e-6)
+    assert generator.synthesize(w, 32).shape == (5, 3, 32, 32)
     with pytest.raises(PluginError, match="no option 'sed'"):
         create("generator", "my-vae", {"sed": 3})
     with pytest.raises(SpecError, match="'32', '64'"):
@@ -62,7 +62,7 @@ def test_a_face_is_found_again_by_gradients(generator):
 
 
 def test_an_occupant_without_gradients_is_named_with_what_it_lacks():
-    with pytest.raises(PluginError, match=r"'world-generator' is differentiable; got no 'device', 'draw', 'sizes'"):
+    with pytest.raises(PluginError, match=r"'world-generator' is not differentiable: it has no 'device'"):
         differentiable(WorldGenerator(), DifferentiableGenerator)
     with pytest.raises(PluginError, match="'compare'"):
         differentiable(create("perceptual", "pixels"), DifferentiablePerceptual)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.plugins import create
-from likewise.services.purse import Purse
+from likewise.runtime.registry import create
+from likewise.services.budget import Budget
 from tagging_services import KEY, OWN, Tagger, tagger
 
 
@@ -32,7 +32,7 @@ def server():
 def options_of(name: str, server: Tagger, folder: Path) -> dict[str, Any]:
     """The options that point a service at the stand-in."""
     if name != "http":
-        return {"endpoint": server.url_of(name)}
+        return {"endpoint": server.url}
     (folder / "tagger.toml").write_text(OWN.format(url=server.url))
     return {"path": str(folder / "tagger.toml")}
 
@@ -44,7 +44,7 @@ def service(server, tmp_path) -> Callable[..., Any]:
     def make(name: str = "azure", *, most: float = 1.0, **options: Any) -> Any:
         quick = {"wait": 0.001, "threshold": 0.55, **options_of(name, server, tmp_path), **options}
         made = create("classifier", name, quick)
-        made.open(tmp_path, Purse(most=most))
+        made.open(tmp_path, Budget(most=most))
         return made
 
     return make

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from likewise.errors import StoreError
-from likewise.services.cassette import Answer, Cassette
+from likewise.services.cassette import Cassette, Recorded
 
 
-def answer(request: str = "a", model: str = "1", said: object = "Hut") -> Answer:
-    return Answer(request=request, date="2026-01-01T00:00:00+00:00", model=model, answer=said, asked={"most": 3})
+def answer(request: str = "a", model: str = "1", said: object = "Hut") -> Recorded:
+    return Recorded(request=request, date="2026-01-01T00:00:00+00:00", model=model, answer=said, asked={"most": 3})
 
 
 def test_the_latest_answer_of_a_version_is_found(tmp_path):
@@ -36,7 +36,7 @@ def test_a_line_that_a_killed_run_left_is_passed_over(tmp_path, keep):
 
 def test_what_is_not_an_answer_is_pointed_out(tmp_path):
     (tmp_path / "c.jsonl").write_text('{"format": 9}\n')
-    with pytest.raises(StoreError, match="line 1"):
+    with pytest.raises(StoreError, match="Line 1 of"):
         Cassette(tmp_path / "c.jsonl")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from likewise.plugins import create
-from likewise.services.purse import Purse
+from likewise.runtime.registry import create
+from likewise.services.budget import Budget
 
 
 @pytest.mark.filterwarnings("default")  # its warnings are its own affair
@@ -17,7 +17,7 @@ def test_rekognition_understands_an_independent_stand_in(pictures, tmp_path):
     try:
         host, port = server.get_host_and_port()
         made = create("classifier", "rekognition", {"endpoint": f"http://{host}:{port}"})
-        made.open(tmp_path, Purse(most=0.01))
+        made.open(tmp_path, Budget(most=0.01))
         scores = made.score(pictures[:2])
         assert scores["Mobile Phone"] == pytest.approx(0.999, abs=0.01)
         assert made.remarks()[0].endswith("by model 3.0 (2)")

@@ -9,7 +9,7 @@ import pytest
 
 from likewise.errors import ServiceError
 from likewise.services import retry
-from likewise.services.retry import Transient, patiently, retry_after
+from likewise.services.retry import Transient, call_with_retry, retry_after
 
 
 class Waits(threading.Event):
@@ -40,21 +40,21 @@ def test_pauses_double_with_jitter_up_to_a_bound():
     longest = [0.0] * 9
     for _ in range(300):
         stop = Waits()
-        assert patiently(failing(9), name="x", retries=9, wait=0.5, stop=stop) == "done"
+        assert call_with_retry(failing(9), name="x", retries=9, wait=0.5, stop=stop) == "done"
         longest = [max(pair) for pair in zip(longest, stop.pauses, strict=True)]
     bounds = [min(0.5 * 2**attempt, 60.0) for attempt in range(9)]
     assert all(0.9 * bound < most <= bound for most, bound in zip(longest, bounds, strict=True))
 
 
-def test_the_service_s_own_wish_goes_first():
+def test_a_requested_pause_has_priority():
     stop = Waits()
-    patiently(failing(2, wait=7.0), name="x", retries=2, wait=0.5, stop=stop)
+    call_with_retry(failing(2, wait=7.0), name="x", retries=2, wait=0.5, stop=stop)
     assert stop.pauses == [7.0, 7.0]
 
 
-def test_too_long_a_wish_ends_the_run():
+def test_too_long_a_requested_pause_ends_the_run():
     with pytest.raises(ServiceError, match=r"wait 4000 seconds. Run the same command again"):
-        patiently(failing(1, wait=4000.0), name="x", retries=5, wait=0.5, stop=Waits())
+        call_with_retry(failing(1, wait=4000.0), name="x", retries=5, wait=0.5, stop=Waits())
 
 
 def test_who_is_waiting_stops_at_once():
@@ -62,7 +62,7 @@ def test_who_is_waiting_stops_at_once():
     threading.Timer(0.05, stop.set).start()
     started = time.monotonic()
     with pytest.raises(retry.Stopped):
-        patiently(failing(1, wait=30.0), name="x", retries=5, wait=0.5, stop=stop)
+        call_with_retry(failing(1, wait=30.0), name="x", retries=5, wait=0.5, stop=stop)
     assert time.monotonic() - started < 10
 
 

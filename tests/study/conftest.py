@@ -42,6 +42,6 @@ def url(request):
 @pytest.fixture
 def site(tmp_path):
     """A small study, open."""
-    found = open_small(write_study(tmp_path))
+    found = open_small(write_study(tmp_path), address="https://study.example.org")
     yield found
     found.close()

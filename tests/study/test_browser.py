@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from likewise.cli.study_example import make_example
-from likewise.cli.study_server import open_site
-from likewise.study.app import make_app
-from likewise.study.export import progress
-from likewise.study.guard import Limit
-from likewise.study.schema import sqlite_url
-from likewise.study.serve import bind
+from likewise.cli.study.example import make_example
+from likewise.cli.study.server import open_site
+from likewise.study.server.app import make_app
+from likewise.study.server.guard import TokenBucket
+from likewise.study.server.serve import bind
+from likewise.study.store.export import progress, read_collected
+from likewise.study.store.schema import sqlite_url
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
@@ -30,6 +30,7 @@ CHROMIUM = next(
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 DESK = {"viewport": {"width": 1200, "height": 800}}
+NARROW_DESK = {"viewport": {"width": 390, "height": 844}}
 PHONE = {
     "viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "color_scheme": "dark",
     "locale": "de-DE",
@@ -51,7 +52,7 @@ def chromium():
 @contextlib.contextmanager
 def serving(site):
     bound = bind("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(make_app(site, pace=Limit(1e9, 1e9)), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(make_app(site, pace=TokenBucket(1e9, 1e9)), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     while not server.started:
@@ -101,6 +102,14 @@ UNNAMED = """[...document.querySelectorAll('button, a, input:not([type=hidden]),
   e => e.offsetParent && !e.innerText.trim() && !e.getAttribute('aria-label') && !(e.labels || []).length).length"""
 SMALL = """[...document.querySelectorAll('button, a, label.option')].filter(e => {
   const box = e.getBoundingClientRect(); return e.offsetParent && (box.height < 24 || box.width < 24); }).length"""
+SPILLED = """[...document.querySelectorAll('.option')].filter(e => {
+  const words = e.querySelector('span'), range = document.createRange(); range.selectNodeContents(words);
+  const text = range.getBoundingClientRect(), box = e.getBoundingClientRect();
+  const broken = !/[\\s-]/.test(words.innerText.trim()) && range.getClientRects().length > 1;
+  return e.offsetParent && (text.left < box.left + 4 || text.right > box.right - 4 || broken); })
+  .map(e => e.innerText)"""
+KEYED = """[...document.querySelectorAll('form[data-task] fieldset')].filter(
+  e => [...e.querySelectorAll('kbd')].some(k => k.offsetParent)).length"""
 NO_ALT = "document.querySelectorAll('main img:not([alt])').length"
 
 
@@ -110,6 +119,8 @@ def check_page(page):
     assert page.evaluate(UNNAMED) == 0
     assert page.evaluate(SMALL) == 0
     assert page.evaluate(NO_ALT) == 0
+    assert page.evaluate(SPILLED) == []
+    assert page.evaluate(KEYED) <= 1
     assert page.title()
     assert page.evaluate("document.documentElement.lang") in ("en", "de")
     assert page.locator("main").count() == 1
@@ -154,9 +165,14 @@ def by_finger(page):
         page.locator("[data-next]").tap()
 
 
-@pytest.mark.parametrize(("size", "options", "answer"), [("desk", DESK, by_keyboard), ("phone", PHONE, by_finger)])
+@pytest.mark.parametrize(
+    ("size", "options", "answer"),
+    [("desk", DESK, by_keyboard), ("phone", PHONE, by_finger), ("narrow", NARROW_DESK, by_keyboard)],
+)
 def test_a_worker_goes_through(study, chromium, size, options, answer):
     kind, site, address = study
+    if size == "narrow" and kind != "real-or-fake":
+        pytest.skip("one study is enough for this")
     problems: list[str] = []
     page = watched(chromium, address, problems, **options)
     name = f"{kind}-{size}"
@@ -179,10 +195,28 @@ def test_a_worker_goes_through(study, chromium, size, options, answer):
     assert re.fullmatch(r"[A-Z2-7]{8}", page.locator("output").inner_text())
     assert problems == []
     page.context.close()
-    with site.engine.connect() as connection:
-        assert progress(connection, site.study)["answered"] == 4
+    assert progress(read_collected(site.engine, site.study))["answered"] == 4
     if size == "desk":
         overview(chromium, site, address, name)
+
+
+def test_number_keys_stand_beside_the_question_that_they_answer(study, chromium):
+    kind, site, address = study
+    if kind != "real-or-fake":
+        pytest.skip("one study is enough for this")
+    page = watched(chromium, address, [], **DESK)
+    page.goto(address + site.join_path())
+    page.locator("button[value=agree]").click()
+    page.locator("main form button.primary").click()
+    page.wait_for_selector("form[data-task]")
+    first, second = page.locator("fieldset").nth(0), page.locator("fieldset").nth(1)
+    assert (first.locator("kbd").first.is_visible(), second.locator("kbd").first.is_visible()) == (True, False)
+    page.keyboard.press("2")
+    assert first.locator("input").nth(1).is_checked()
+    assert (first.locator("kbd").first.is_visible(), second.locator("kbd").first.is_visible()) == (False, True)
+    page.locator("[data-keys]").click()
+    assert not second.locator("kbd").first.is_visible()
+    page.context.close()
 
 
 def overview(chromium, site, address, name):
@@ -223,8 +257,8 @@ def test_everything_works_without_script(study, chromium):
     page.context.close()
 
 
-def luminance(colour):
-    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+def luminance(color):
+    parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -241,11 +275,11 @@ EDGES = [("edge", "panel"), ("edge", "paper"), ("accent", "panel")]
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_colours_can_be_told_apart(scheme):
+def test_colors_can_be_told_apart(scheme):
     """WCAG 2.2 AA: 4.5 to 1 for text, 3 to 1 for the edges of what can be pressed."""
     css = (Path(__file__).parents[2] / "src/likewise/study/static/study.css").read_text()
-    colour = dict(re.findall(r"--([\w-]+): (#\w{6})", css.split(":root {")[scheme + 1].split("}")[0]))
+    color = dict(re.findall(r"--([\w-]+): (#\w{6})", css.split(":root {")[scheme + 1].split("}")[0]))
     for one, other in TEXT:
-        assert contrast(colour[one], colour[other]) >= 4.5, (one, other)
+        assert contrast(color[one], color[other]) >= 4.5, (one, other)
     for one, other in EDGES:
-        assert contrast(colour[one], colour[other]) >= 3, (one, other)
+        assert contrast(color[one], color[other]) >= 3, (one, other)

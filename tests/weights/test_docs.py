@@ -1,4 +1,4 @@
-"""The catalogue in docs/weights.md is the one in the code. Run this file as a script to write it anew."""
+"""The catalog in docs/weights.md is the one in the code. Run this file as a script to write it again."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 from likewise.cli.main import weights as verb
-from likewise.weights import CATALOGUE, Weight
+from likewise.weights import CATALOG, Weight
 
 PAGE = Path(__file__).parents[2] / "docs" / "weights.md"
-VERB = PAGE.parent / "verbs" / "weights.md"
-HEAD = "| name | role | what it is | from | licence, as stated | mind |\n|---|---|---|---|---|---|\n"
+VERB = PAGE.parent / "commands" / "weights.md"
+HEAD = "| name | role | what it is | from | license, as stated | caution |\n|---|---|---|---|---|---|\n"
 
 
 def row(weight: Weight) -> str:
     terms = f"**{weight.terms}**: " if weight.terms != "open" else ""
     source = f"{weight.registry} `{weight.package}` {weight.version}"
-    cells = [f"`{weight.name}`", weight.role, weight.purpose, source, weight.licence, terms + weight.caution]
+    cells = [f"`{weight.name}`", weight.role, weight.purpose, source, weight.license, terms + weight.caution]
     return f"| {' | '.join(cells)} |\n"
 
 
 def table() -> str:
-    return HEAD + "".join(map(row, CATALOGUE.values()))
+    return HEAD + "".join(map(row, CATALOG.values()))
 
 
-@pytest.mark.parametrize("weight", CATALOGUE.values(), ids=lambda weight: weight.name)
+@pytest.mark.parametrize("weight", CATALOG.values(), ids=lambda weight: weight.name)
 def test_every_weight_is_documented_as_it_is(weight):
     assert row(weight) in PAGE.read_text(), f"run: python {Path(__file__).name}"
 

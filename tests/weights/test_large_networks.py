@@ -12,8 +12,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from likewise.errors import WeightsError
-from likewise.weights.convert.frozen import convert_facenet
-from likewise.weights.convert.tfjs import convert_gear
+from likewise.weights.convert.tensorflow import convert_facenet, convert_gear
 
 RNG = np.random.default_rng(11)
 

@@ -1,1 +1,1 @@
-"""One verb a stage, one artefact each; the only room that knows all the others."""
+"""The command line: a thin client of the library."""

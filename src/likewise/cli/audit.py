@@ -1,31 +1,48 @@
-"""audit: the plan of a wish, written if nobody else's is there, so that one command leads to the report."""
+"""The options of init and audit: what is audited."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from likewise.cli.init import plan_text
-from likewise.cli.wish import Wish
-from likewise.errors import StoreError
-from likewise.store import PLAN
-from likewise.tables.files import write_text
+import click
+
+LAYOUTS = ("table", "folders", "celeba", "fairface")  # repeated here, so that --help loads no heavy package
+_PATH = click.Path(path_type=Path)
+_OPTIONS = (
+    click.option("--images", type=_PATH, help="Folder of images; without it nothing is computed from pixels."),
+    click.option("--table", type=_PATH, help="CSV, TSV or Parquet, one row per image; or CelebA's folder."),
+    click.option("--layout", type=click.Choice(LAYOUTS), default="table", show_default=True,
+                 help="Layout of table and images; folders: one per person, as LFW."),
+    click.option("--protected", required=True, help="Column with the protected attribute, e.g. perceived_gender."),
+    click.option("--focal", required=True, help="Focal level, e.g. female."),
+    click.option("--reference", required=True, help="Reference level, e.g. male."),
+    click.option("--identity", default="identity", show_default=True, help="Column with the identity."),
+    click.option("--image-column", default="image", show_default=True, help="Column with the file name or key."),
+    click.option("--rename", multiple=True, metavar="OLD=NEW", help="New name of a column; repeatable."),
+    click.option("--skip-missing", is_flag=True, help="Exclude rows without a file, and count them."),
+    click.option("--covariates", default="", help="Comma-separated columns to balance; default: all others."),
+    click.option("--vectors", type=_PATH, help="Your own vectors (.npz, .npy, table) to match on."),
+    click.option("--generator", default="", help="Generator to project into; default: mobilestylegan."),
+    click.option("--encoder", default="", help="Encoder instead of a generator; 'columns' uses the covariates."),
+    click.option("--rater", multiple=True, metavar="[KIND:]NAME",
+                 help="Model under audit: a component, KIND:module:Class or KIND:FILE.onnx."),
+    click.option("--editor", default="", help="Editor of the attribute, for classifiers under audit."),
+    click.option("--scores", multiple=True, metavar="[NAME=]FILE", help="A recognizer's scores of pairs: a, b, score."),
+    click.option("--embeddings", multiple=True, metavar="[NAME=]FILE", help="A recognizer's embeddings."),
+    click.option("--labels", multiple=True, metavar="[NAME=]FILE", help="A classifier's labels: CSV or JSON lines."),
+    click.option("--similarity", is_flag=True, help="Scores are similarities, not distances."),
+    click.option("--scale", default=1.0, help="Largest similarity or confidence; 100 for percent."),
+    click.option("--people", type=_PATH, help="Responses of people: unit, rater, question, value."),
+    click.option("--title", default="Audit", show_default=True, help="Title of the report."),
+    click.option("--seed", default=0, show_default=True),
+    click.option("--force", is_flag=True, help="Overwrite an existing plan."),
+)  # fmt: skip
 
 
-def planned(folder: Path, wish: Wish, *, force: bool, dry_run: bool) -> tuple[str, list[str]]:
-    """Return the plan and what was found; the same plan goes on, another one is never overwritten unasked.
-
-    A dry run writes nothing.
-    """
-    text, lines = plan_text(folder, wish)
-    path = folder / PLAN
-    there = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if there and there != text and not force:
-        fix = f"likewise run {folder} goes by the plan that is there; --force writes this one instead."
-        raise StoreError(f"{path} is the plan of another audit, or was edited", fix=fix)
-    if dry_run:
-        said = f"goes on with {path}" if there == text else f"would write {path}"
-        text = text if folder.is_dir() else plan_text(None, wish)[0]  # nothing is relative to what is not there
-        return text, [said, *lines]
-    if there != text:
-        write_text(path, text)
-    return text, [f"{'goes on with' if there == text else 'wrote'} {path}", *lines]
+def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that a plan is made from."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

@@ -1,152 +1,108 @@
-"""directions: draw and describe faces of a generator, fit directions, say what they are, draw what they do."""
+"""The commands of ``likewise directions``, and ``likewise lambdas``."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from likewise.cli.making import DESCRIBED, FACES, LATENTS
-from likewise.cli.progress import Voice
-from likewise.cli.tuning import tune
-from likewise.engine import Engine
-from likewise.errors import SpecError, StageError, some
-from likewise.images import save
-from likewise.make.describe_spec import COLUMNS, DescribeSpec
-from likewise.make.directions import USUAL, Directions, fit, shipped, summary
-from likewise.make.sampled import Sampled, SampleSpec, sample
-from likewise.plugins import create
-from likewise.tables import Faces, Vectors
-from likewise.tables.files import write_text
-from likewise.tables.vectors import write_stream
-
-CARD, FITTED = "sample.json", "directions.npz"
-EMBEDDED = "mobilestylegan"
-NEARER = 0.7
-"""How far from the mean the faces lie that directions are shown on: farther ones are less often whole."""
-_ACROSS = 10  # faces in a row of the sheet
+import click
 
 
-def sample_faces(
-    out: Path, *, generator: str, faces: int, size: int, seed: int, columns: Sequence[str], engine: Engine, voice: Voice
-) -> list[str]:
-    """Draw and describe faces, with their table and latents in ``out``; the same command goes on after a stop."""
-    asked = DescribeSpec(columns=tuple(columns) or COLUMNS)
-    spec = SampleSpec(generator=generator, faces=faces, size=size, seed=seed, describe=asked)
-    work = out / ".work" / _key(spec)
-    work.mkdir(parents=True, exist_ok=True)
-    tune(engine)
-    with voice.task("sample", faces) as progress:
-        made = sample(spec, engine=engine, folder=work, progress=progress)
-    _write(out, made, spec)
-    return [f"wrote {out}: {faces} faces by {made.vectors.source}, {len(asked.columns)} columns"]
+@click.group()
+def directions() -> None:
+    """Fit directions of attributes in a generator's latent space, and draw them."""
 
 
-def _key(spec: SampleSpec) -> str:
-    """Name everything that a block depends on, which is not how many blocks there are."""
-    plain = json.dumps(asdict(replace(spec, faces=100)), sort_keys=True, default=list)
-    return sha256(plain.encode()).hexdigest()[:16]
+@directions.command(name="sample")
+@click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--generator", default="mobilestylegan", show_default=True, help="The generator.")
+@click.option("--faces", default=4000, show_default=True, help="Number of faces, in hundreds; may be raised later.")
+@click.option("--size", default=256, show_default=True, help="Size in pixels.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--column", "columns", multiple=True, help="Column to describe; default: all.")
+@click.option("--workers", default=1, show_default=True, help="Number of processes.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
+def directions_sample(out: Path, workers: int, quiet: bool, **given: Any) -> None:
+    """Draw faces of a generator and describe them with networks; a stopped command resumes."""
+    from likewise.audit.tools.directions import sample_faces
+    from likewise.runtime.executor import Executor
+    from likewise.runtime.progress import reporter
+
+    engine = Executor(kind="processes" if workers > 1 else "local", workers=workers)
+    for line in sample_faces(out, engine=engine, reporter=reporter(quiet=quiet), **given):
+        click.echo(line)
 
 
-def _write(out: Path, made: Sampled, spec: SampleSpec) -> None:
-    (out / LATENTS).mkdir(exist_ok=True)
-    write_stream(out / LATENTS, made.vectors.images, [made.vectors.values], source=made.vectors.source)
-    rows = len(made.pictures) // _ACROSS
-    lines = made.pictures[: rows * _ACROSS].reshape(rows, _ACROSS, *made.pictures.shape[1:])
-    save(out / "sample.png", np.concatenate([np.concatenate(list(line), axis=1) for line in lines]))
-    card = {"sampled": asdict(spec), "made by": dict(made.made_by), "licences": dict(made.licences)}
-    write_text(out / CARD, json.dumps(card, indent=1) + "\n")
-    made.faces.write(out / FACES)
+@directions.command(name="fit")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--attribute", "attributes", multiple=True, help="Column; default: all that are numeric or have two levels."
+)
+@click.option("--labels", default="", help="Source of the labels, for the card.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write; default: DIR/directions.npz.")
+@click.option(
+    "--rule",
+    type=click.Choice(["least squares", "logistic"]),
+    default="least squares",
+    show_default=True,
+    help="Classifier of two levels: least squares holds other attributes better, logistic separates better.",
+)
+def directions_fit(folder: Path, **given: Any) -> None:
+    """Fit on the faces and latents of an audit, or of `directions sample`; skill is on unseen identities."""
+    from likewise.audit.tools.directions import fit_directions
+
+    for line in fit_directions(folder, **given):
+        click.echo(line)
 
 
-def fit_directions(
-    folder: Path, *, attributes: Sequence[str], labels: str, out: Path | None, rule: str = USUAL
-) -> list[str]:
-    """Fit directions on a folder's faces and latents, and write them."""
-    faces, vectors = _faces(folder), Vectors.read(folder / LATENTS)
-    if not attributes and not (attributes := fittable(faces)):
-        raise SpecError("a column is a number or has two levels", got=some(faces.attributes) or "no columns")
-    made_by = _made_by(folder)
-    told = labels or f"{len(vectors)} faces of {folder.name}, {vectors.source}"
-    directions = fit(faces, vectors, list(attributes), labels=told, made_by=made_by, rule=rule)
-    path = directions.write(out or folder / FITTED)
-    return [f"wrote {path}", *described(directions)]
+@directions.command(name="show")
+@click.argument("name", metavar="[FILE]", default="")
+@click.option("--out", type=click.Path(path_type=Path), help="PNG to write.")
+@click.option("--generator", default="mobilestylegan", show_default=True, help="The generator.")
+@click.option("--along", default="", help="Direction to draw; default: the first.")
+@click.option("--hold", multiple=True, help="Attribute whose score is held.")
+@click.option("--amount", "amounts", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Standard deviations.")
+@click.option("--faces", default=4, show_default=True, help="Number of faces.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--size", default=256, show_default=True, help="Size of a face in pixels.")
+def directions_show(name: str, **given: Any) -> None:
+    """Describe directions and their accuracy; with --out, draw one (default: the shipped ones)."""
+    from likewise.audit.tools.directions import show_directions
+
+    for line in show_directions(name, **given):
+        click.echo(line)
 
 
-def _faces(folder: Path) -> Faces:
-    for name in (DESCRIBED, FACES):
-        if (folder / name).is_file() and (folder / LATENTS).is_dir():
-            return Faces.read(folder / name)
-    fix = "Run: likewise project DIR, or: likewise directions sample DIR."
-    raise StageError(f"{folder} holds faces and their latents", got="no such files", fix=fix)
+@directions.command(name="spaces")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--image", required=True, help="The image to project.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="PNG to write.")
+@click.option("--directions", default="", help="File of directions; default: the folder's, or the shipped ones.")
+@click.option("--along", default="", help="Direction to draw; default: the first.")
+@click.option("--hold", multiple=True, help="Attribute whose score is held.")
+@click.option("--amount", "amounts", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Standard deviations.")
+@click.option("--size", default=256, show_default=True, help="Size of a face in pixels.")
+def directions_spaces(folder: Path, image: str, **given: Any) -> None:
+    """Draw a direction on one image of an audit in three spaces: restricted, regularized, unregularized."""
+    from likewise.audit.tools.lambda_sweep import three_spaces
+
+    for line in three_spaces(folder, image, **given):
+        click.echo(line)
 
 
-def _made_by(folder: Path) -> dict[str, str]:
-    """Say who made each column: networks, by what is kept beside the table; otherwise it is the table's own."""
-    for name, path in (("made by", CARD), ("summary", f"{DESCRIBED}.json")):
-        if (folder / path).is_file():
-            card: dict[str, Any] = json.loads((folder / path).read_text(encoding="utf-8"))
-            said = card[name] if name == "made by" else card.get("summary", {}).get("made by", {})
-            return {str(column): str(maker) for column, maker in said.items()}
-    return {}
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--lambda", "lambdas", type=float, multiple=True, default=(0, 0.01, 0.1, 1, float("inf")), help="Weights."
+)
+@click.option("--images", default=60, show_default=True, help="Largest number of images; one per identity.")
+@click.option("--recognizer", default="", help="Recognizer that compares persons; default: the plan's [fidelity].")
+@click.option("--attribute", "attributes", multiple=True, help="Label to classify; default: all that are possible.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
+def lambdas(folder: Path, quiet: bool, **given: Any) -> None:
+    """Project some images under several lambdas: fidelity and semantics, as estimates and a figure."""
+    from likewise.audit.tools.lambda_sweep import sweep_lambdas
+    from likewise.runtime.progress import reporter
 
-
-def fittable(faces: Faces) -> list[str]:
-    """Return the attributes that a direction can be fitted to: numbers that vary, and columns of two levels."""
-    frame = faces.frame
-    return [name for name in faces.attributes if _fits(frame[name].dropna())]
-
-
-def _fits(column: pd.Series[Any]) -> bool:
-    levels = column.nunique()
-    return levels == 2 or (levels > 2 and pd.api.types.is_numeric_dtype(column))
-
-
-def described(directions: Directions) -> list[str]:
-    """Say what directions are, in a few lines and a table."""
-    frame = summary(directions).rename(columns={"value": "skill", "positive": "rises to", "label": "said by"})
-    return [
-        f"Directions: {len(directions.names)} in {directions.gradients.shape[1]} dimensions, of {directions.source}",
-        f"  labels: {directions.labels}; two levels told apart by {directions.rule}",
-        "  skill: on identities that the fit has not seen",
-        "",
-        *frame.to_string(index=False, float_format="{:.3f}".format).splitlines(),
-    ]
-
-
-def opened(name: str) -> Directions:
-    """Return directions by their file, or the shipped ones by the generator's name."""
-    return Directions.read(name) if Path(name).is_file() else shipped(name or EMBEDDED)
-
-
-def show_directions(
-    name: str, *, out: Path | None, generator: str, along: str, hold: Sequence[str], amounts: Sequence[float],
-    faces: int, seed: int, size: int,
-) -> list[str]:  # fmt: skip
-    """Say what directions are; with ``out``, draw what one of them does to faces drawn by the seed."""
-    from likewise.make.traverse import traversal  # noqa: PLC0415  # networks load late
-
-    directions = opened(name)
-    if out is None:
-        if along or hold:
-            raise SpecError("--along and --hold draw something", got="no --out", fix="Say --out FILE.png.")
-        return described(directions)
-    source = create("generator", generator)
-    _check_source(directions, source.name)
-    step = directions.step(along or directions.names[0], hold=hold)
-    nearer = source.mean_w() + NEARER * (source.sample_w(faces, seed) - source.mean_w())
-    w = np.repeat(nearer[:, None].astype(np.float32), source.rows, axis=1)
-    save(out, traversal(source, w, step, amounts, size=size))
-    steps = ", ".join(f"{amount:g}" for amount in amounts)
-    return [f"wrote {out}: {faces} faces; {along or directions.names[0]} moved by {steps} standard deviations"]
-
-
-def _check_source(directions: Directions, name: str) -> None:
-    if not directions.source.startswith(name):
-        raise SpecError(f"directions are of {name}", got=f"those of {directions.source}", fix="Say --generator.")
+    for line in sweep_lambdas(folder, reporter=reporter(quiet=quiet), **given):
+        click.echo(line)

@@ -1,122 +1,70 @@
-"""fader: train the network that turns an attribute of a face, and show what one does."""
+"""The commands of ``likewise fader``."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from likewise.cli.progress import Voice
-from likewise.errors import SpecError
-from likewise.images import Album, save
-from likewise.models.fader import save_fader
-from likewise.models.fader_data import Attribute, Lessons, read_lessons
-from likewise.models.fader_editor import DRAWN, FaderEditor
-from likewise.models.fader_erase import erased
-from likewise.models.fader_training import Training, TrainSpec, train
-from likewise.plugins import Pictures
-from likewise.tables.files import write_text
-
-WEIGHTS, LOG = "fader.safetensors", "log.csv"
-LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0)
-_SHOWN = 8  # faces of a grid
+import click
 
 
-def train_fader(
-    out: Path, *, images: Path, table: Path, attributes: list[str], image_column: str, size: int, every: int,
-    voice: Voice, pairs: str = "", alike: float | None = None, erase: bool = False, **options: Any,
-) -> list[str]:  # fmt: skip
-    """Train, with checkpoints, a log and grids of samples in ``out``; return lines that say what came of it."""
-    if alike is not None and not pairs:
-        raise SpecError("--alike goes with --pairs", got=f"--alike {alike:g} alone")
-    spec = TrainSpec(**options) if alike is None else TrainSpec(**options, alike=alike)
-    if not images.is_dir():
-        raise SpecError("--images is a folder", got=str(images))
-    if every < 1:
-        raise SpecError("--every is 1 or more", got=str(every))
-    with voice.busy("reading"):
-        parsed = [Attribute.parse(text) for text in attributes]
-        lessons = read_lessons(images, table, parsed, size=size, image=image_column, pairs=pairs)
-    watched = _Watch(out, lessons, spec, every)
-    with voice.task("train", spec.steps) as progress:
-
-        def watch(training: Training, losses: dict[str, float]) -> None:
-            progress.advance(training.step if watched.last is None else 1)  # what was done before counts, too
-            watched(training, losses)
-
-        training = train(lessons, spec, out, every=every, watch=watch)
-    weights, fader = out / WEIGHTS, erased(training.fader, lessons) if erase else training.fader
-    save_fader(weights, fader, {"trained": asdict(spec), "faces": len(lessons.pictures), "likewise": "fader"})
-    lines = [f"wrote {weights}", f"  {len(lessons.pictures)} faces, {lessons.left_out} without a value left out"]
-    return [*lines, *(f"  {name} {value:.4g}" for name, value in (watched.last or {}).items())]
+@click.group()
+def fader() -> None:
+    """Train a network that edits an attribute of faces, or show one."""
 
 
-class _Watch:
-    """Writes a line of the log and a grid of samples now and then."""
+@fader.command(name="train")
+@click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--images", required=True, type=click.Path(path_type=Path), help="Folder of aligned faces.")
+@click.option("--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image.")
+@click.option(
+    "--attribute",
+    "attributes",
+    required=True,
+    multiple=True,
+    help="Column, or column=focal,reference; the first is edited, the others are held.",
+)
+@click.option("--image-column", default="image", show_default=True, help="Column with the file name or key.")
+@click.option("--size", default=64, show_default=True, help="Pixels on a side: 32, 64, 128 or 256.")
+@click.option("--width", default=32, show_default=True, help="Channels of the first layer.")
+@click.option("--code", default=0, show_default=True, help="Channels of the code; 0: as many as the last layer.")
+@click.option("--steps", default=20_000, show_default=True, help="Batches in all; may be raised later.")
+@click.option("--batch", default=32, show_default=True, help="Images a batch.")
+@click.option("--rate", default=2e-3, show_default=True, help="Learning rate.")
+@click.option("--cool", default=0, show_default=True, help="Steps at the end in which the rate falls to 0.")
+@click.option("--adversary", default=1e-2, show_default=True, help="Adversarial weight after its rise.")
+@click.option("--rise", default=5_000, show_default=True, help="Steps in which it rises from 0.")
+@click.option("--turns", default=1, show_default=True, help="Batches that the discriminator learns from a step.")
+@click.option("--pairs", default="", help="Column in which images of one face share a value.")
+@click.option("--alike", type=float, help="With --pairs: weight of the distance of two such codes.  [default: 0.1]")
+@click.option("--erase", is_flag=True, help="At the end, take what is still linear in the attributes out of the code.")
+@click.option("--mirror/--no-mirror", default=True, help="Mirror half of the faces at random.")
+@click.option("--shift", default=0, show_default=True, help="Move faces by up to so many pixels.")
+@click.option("--every", default=500, show_default=True, help="Steps between checkpoints, log lines and samples.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
+def fader_train(out: Path, attributes: tuple[str, ...], quiet: bool, **given: Any) -> None:
+    """Train on a folder of faces and a table; a stopped command resumes."""
+    from likewise.models.fader.commands import train_fader
+    from likewise.runtime.progress import reporter
 
-    def __init__(self, out: Path, lessons: Lessons, spec: TrainSpec, every: int) -> None:
-        self._out, self._lessons, self._every, self._end = out, lessons, every, spec.steps
-        self.last: dict[str, float] | None = None
-
-    def __call__(self, training: Training, losses: dict[str, float]) -> None:
-        self.last = losses
-        if training.step % self._every and training.step != self._end:
-            return
-        self._note(losses)
-        save_fader(self._out / WEIGHTS, training.fader, {"trained": asdict(training.spec), "step": training.step})
-        editor = FaderEditor(weights=str(self._out / WEIGHTS), detail=DRAWN)
-        grid = sample_grid(editor, self._lessons.pictures[:_SHOWN])
-        save(self._out / "samples" / f"{training.step:06d}.png", grid)
-
-    def _note(self, losses: dict[str, float]) -> None:
-        """Add a line; lines of steps that a killed training had done beyond its checkpoint are replaced."""
-        path = self._out / LOG
-        header = ",".join(losses)
-        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.is_file() else []
-        kept = [line for line in lines if float(line.split(",")[0]) < losses["step"]]
-        row = ",".join(f"{value:.6g}" for value in losses.values())
-        write_text(path, "\n".join([header, *kept, row]) + "\n")
-
-
-def sample_grid(editor: FaderEditor, pictures: Pictures, levels: tuple[float, ...] = LEVELS) -> Pictures:
-    """Draw one row a face: the picture, and the picture at every level."""
-    columns = [pictures, *(editor.edit(pictures, level) for level in levels)]
-    return np.ascontiguousarray(np.concatenate([np.concatenate(list(column)) for column in columns], axis=1))
-
-
-def _card_lines(card: Mapping[str, object], depth: int = 1) -> list[str]:
-    """Draw a card: a line a name; what has names within is indented, unless it fits on its line."""
-    lines = []
-    for name, value in card.items():
-        short = ", ".join(f"{key} {json.dumps(part)}" for key, part in value.items()) if isinstance(value, dict) else ""
-        if isinstance(value, dict) and (len(short) > 100 or any(isinstance(part, dict) for part in value.values())):
-            lines += [f"{'  ' * depth}{name}:", *_card_lines(value, depth + 1)]
-        else:
-            lines.append(f"{'  ' * depth}{name}: {short or value}")
-    return lines
+    for line in train_fader(out, attributes=list(attributes), reporter=reporter(quiet=quiet), **given):
+        click.echo(line)
 
 
-def show_fader(
-    path: str, *, images: Path | None, out: Path | None, attribute: str, detail: str, levels: tuple[float, ...]
-) -> list[str]:
-    """Say what a fader is, and draw some faces at every level."""
-    editor = FaderEditor(weights=path, attribute=attribute, detail=detail)
-    shape = editor.fader.shape
-    lines = [
-        f"{editor.name}: {shape.size} px, width {shape.width}",
-        f"  turns {editor.attribute}, holds {', '.join(editor.held) or 'nothing'}",
-        f"  licence: {editor.licence}",
-        *_card_lines(editor.card),
-    ]
-    if (images is None) != (out is None):
-        raise SpecError("--images and --out go together", got="one of them")
-    if images is not None and out is not None:
-        files = sorted(path.name for path in images.iterdir() if path.is_file())[:_SHOWN]
-        pictures = Album(images, {name: name for name in files})(files, size=shape.size)
-        save(out, sample_grid(editor, pictures, levels))
-        lines.append(f"wrote {out}: {len(files)} faces; the picture, then levels {', '.join(f'{x:g}' for x in levels)}")
-    return lines
+@fader.command(name="show")
+@click.argument("weights", metavar="[FILE]", default="")
+@click.option("--images", type=click.Path(path_type=Path), help="Folder of faces to edit; the first eight.")
+@click.option("--out", type=click.Path(path_type=Path), help="PNG to write.")
+@click.option("--attribute", default="", help="Attribute to edit; default: the first.")
+@click.option(
+    "--detail", default="keep", show_default=True, help="keep unedited detail, or show the network's own drawing."
+)
+@click.option("--level", "levels", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Edit strength.")
+def fader_show(weights: str, **given: Any) -> None:
+    """Describe what a fader network edits and holds, and draw faces at every edit strength."""
+    from likewise.models.fader.commands import show_fader
+
+    for line in show_fader(weights, **given):
+        click.echo(line)

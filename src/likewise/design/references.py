@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from likewise.errors import SpecError, TableError, nearest, some
-from likewise.tables import Faces, MatchSpec, Pairs, Vectors
+from likewise.tables import Images, MatchSpec, Trials, Vectors
 from likewise.tables.contrast import written
 
-Difficulty = Pairs | Vectors
+Difficulty = Trials | Vectors
 Chosen = tuple[str, str, float, float]
 """The references of both images and their difficulties."""
 
@@ -47,15 +47,15 @@ class References:
         return self.ratio is None or max(one, other) <= self.ratio * min(one, other)
 
 
-def references(faces: Faces, difficulty: Difficulty | None, spec: MatchSpec) -> References | None:
+def references(faces: Images, difficulty: Difficulty | None, spec: MatchSpec) -> References | None:
     """Find the valid references of every image, or nothing when the spec does not ask for them."""
     if not spec.references:
         if difficulty is not None:
-            raise SpecError("difficulty has an effect only with references = true", fix="Leave it out.")
+            raise SpecError("difficulty has no effect without references = true", fix="Remove it.")
         return None
     if difficulty is None:
-        fix = "Give Pairs of images of one identity with a distance, or Vectors."
-        raise SpecError("references are chosen by difficulty", got="none", fix=fix)
+        fix = "Give Trials of one identity with a distance, or Vectors."
+        raise SpecError("references = true needs difficulty=, by which references are chosen", fix=fix)
     valid = valid_references(faces, spec)
     least = spec.difficulty_at_least or 0.0
     of: dict[str, list[tuple[str, float]]] = defaultdict(list)
@@ -66,37 +66,37 @@ def references(faces: Faces, difficulty: Difficulty | None, spec: MatchSpec) -> 
     return References({image: sorted(found) for image, found in of.items()}, spec.difficulty_ratio)
 
 
-def valid_references(faces: Faces, spec: MatchSpec) -> set[str]:
+def valid_references(faces: Images, spec: MatchSpec) -> set[str]:
     """Return the images that keep the conditions on references."""
-    keep = pd.Series(True, index=pd.Index(faces.images))
+    keep = pd.Series(True, index=pd.Index(faces.keys))
     for name, level in spec.reference_where:
         if name not in faces.attributes:
             fix = nearest(name, faces.attributes)
-            raise SpecError("reference_where names columns of Faces", got=repr(name), fix=fix)
+            raise SpecError(f"Column {name!r} of reference_where not found in Images", fix=fix)
         keep &= (faces.attribute(name).map(written, na_action="ignore") == level).to_numpy()
     return set(keep.index[keep])
 
 
-def _distances(faces: Faces, difficulty: Difficulty) -> list[tuple[str, str, float]]:
+def _distances(faces: Images, difficulty: Difficulty) -> list[tuple[str, str, float]]:
     """Return (image, other image of the same identity, distance), each couple once."""
     if isinstance(difficulty, Vectors):
         return _from_vectors(faces, difficulty)
-    difficulty.check_faces(faces)
+    difficulty.check_images(faces)
     frame = difficulty.frame
     if "distance" not in frame.columns or frame["distance"].isna().any():
-        raise TableError("difficulty has a distance in every row", got="none in some")
+        raise TableError("The difficulties have rows without a distance")
     identity = faces.identities
     strangers = identity.loc[frame["a"]].to_numpy() != identity.loc[frame["b"]].to_numpy()
     if strangers.any():
-        raise TableError("difficulty is between images of one identity", got=some(frame.loc[strangers, "pair"]))
+        raise TableError(f"Difficulties between two identities: {some(frame.loc[strangers, 'trial'])}")
     ends = np.sort(frame[["a", "b"]].to_numpy(dtype=str), axis=1)
     if pd.DataFrame(ends).duplicated().any():
-        raise TableError("difficulty has a row for each two images", got="some twice")
+        raise TableError("The difficulties hold two images twice", fix="Keep one row for each two images.")
     return list(zip(frame["a"], frame["b"], frame["distance"], strict=True))
 
 
-def _from_vectors(faces: Faces, vectors: Vectors) -> list[tuple[str, str, float]]:
-    images = sorted(image for image in faces.images if image in vectors)
+def _from_vectors(faces: Images, vectors: Vectors) -> list[tuple[str, str, float]]:
+    images = sorted(image for image in faces.keys if image in vectors)
     whose = pd.factorize(faces.identities.loc[images], sort=True)[0]
     order = np.argsort(whose, kind="stable")
     rows, names = vectors.rows(images)[order], [images[place] for place in order]
@@ -119,7 +119,7 @@ def _between(images: list[str], values: np.ndarray) -> list[tuple[str, str, floa
     return [(images[first], images[second], distance) for first, second, distance in ends]
 
 
-def prove(frame: pd.DataFrame, faces: Faces, spec: MatchSpec) -> dict[str, np.ndarray]:
+def prove(frame: pd.DataFrame, faces: Images, spec: MatchSpec) -> dict[str, np.ndarray]:
     """Prove the rules on references for every pair, from the tables alone."""
     if not spec.references:
         return {}

@@ -1,1 +1,1 @@
-"""The torch room: one self-contained file a network, and what they share."""
+"""Networks: generators, detectors, recognizers, classifiers, perception; one self-contained file each."""

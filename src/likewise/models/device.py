@@ -1,4 +1,4 @@
-"""Where a network computes: the CPU unless asked otherwise, and never silently somewhere else than asked."""
+"""The device of a network: the CPU by default, and never silently another one than was chosen."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from likewise.errors import PluginError
 
 
 def device(name: str = "cpu") -> torch.device:
-    """Return the device of this name (``cpu``, ``cuda`` or ``cuda:1``), or say that it is not there."""
+    """Return the device of this name (``cpu``, ``cuda`` or ``cuda:1``), or report that it is not available."""
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
-        raise PluginError("device is 'cpu', 'cuda' or 'cuda:N'", got=repr(name))
+        raise PluginError(f"Unknown device {name!r}", fix="Choose 'cpu', 'cuda' or 'cuda:N'.")
     found = torch.device(name)
     if found.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if (found.index or 0) >= count:
-            fix = "Use device='cpu', or a torch that is built for this machine's card."
-            raise PluginError(f"the device {name!r} is there", got=f"{count} CUDA devices", fix=fix)
+            raise PluginError(
+                f"Device {name!r} is not available: {count} CUDA devices found",
+                fix="Use device='cpu', or install a torch build for this machine's GPU.",
+            )
     return found

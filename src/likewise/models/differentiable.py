@@ -1,7 +1,7 @@
-"""What a differentiable occupant offers beyond its slot: the same work on torch tensors, so that gradients flow.
+"""What a differentiable component offers beyond its kind: the same functions on torch tensors, with gradients.
 
-The slots speak numpy and any occupant may sit in them. Projection, training and editing need gradients; they ask for
-these protocols, and say so when an occupant lacks them.
+The interfaces of the component kinds use numpy. Projection, training and editing need gradients: they require these
+protocols, and report what a component lacks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 import torch
 
 from likewise.errors import PluginError, some
-from likewise.plugins import Generator, Perceptual, Recogniser
+from likewise.runtime.registry import Generator, Perceptual, Recognizer
 
 
 @runtime_checkable
@@ -43,8 +43,8 @@ class DifferentiablePerceptual(Perceptual, Protocol):
 
 
 @runtime_checkable
-class DifferentiableRecogniser(Recogniser, Protocol):
-    """A recogniser of tensors that are aligned already."""
+class DifferentiableRecognizer(Recognizer, Protocol):
+    """A recognizer of tensors that are aligned already."""
 
     device: torch.device
 
@@ -55,14 +55,14 @@ class DifferentiableRecogniser(Recogniser, Protocol):
 Wanted = TypeVar("Wanted")
 
 
-def differentiable(occupant: object, protocol: type[Wanted]) -> Wanted:
-    """Return the occupant if it keeps the protocol; else say what it lacks."""
-    if isinstance(occupant, protocol):
-        return occupant
-    missing = [name for name in _members(protocol) if not hasattr(occupant, name)]
-    name = getattr(occupant, "name", type(occupant).__name__)
-    fix = "Use an occupant that is differentiable, or a method that needs no gradients."
-    raise PluginError(f"{name!r} is differentiable", got=f"no {some(missing, 8)}", fix=fix)
+def differentiable(component: object, protocol: type[Wanted]) -> Wanted:
+    """Return the component if it keeps the protocol; else say what it lacks."""
+    if isinstance(component, protocol):
+        return component
+    missing = [name for name in _members(protocol) if not hasattr(component, name)]
+    name = getattr(component, "name", type(component).__name__)
+    fix = "Use a differentiable component, or a method that needs no gradients."
+    raise PluginError(f"{name!r} is not differentiable: it has no {some(missing, 8)}", fix=fix)
 
 
 def _members(protocol: type) -> list[str]:

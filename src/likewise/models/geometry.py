@@ -1,6 +1,6 @@
 """Moving faces into frames: a similarity transform from points, and a warp that neither aliases nor invents.
 
-Points are ``(x, y)`` with pixel centres at whole numbers. A transform is ``[2, 3]`` and takes points of the source
+Points are ``(x, y)`` with pixel centers at whole numbers. A transform is ``[2, 3]`` and takes points of the source
 picture to points of the target.
 
 Umeyama, "Least-squares estimation of transformation parameters between two point patterns", TPAMI 1991.
@@ -22,11 +22,13 @@ def similarity(source: npt.ArrayLike, target: npt.ArrayLike) -> Floats:
     """Return the turn, scaling and shift that takes ``source [k, 2]`` nearest to ``target [k, 2]``; never mirrored."""
     a, b = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] != 2 or len(a) < 2:
-        raise InputError("a similarity needs two or more points and their targets", got=f"{a.shape} and {b.shape}")
+        raise InputError(
+            f"A similarity transform needs two or more points and as many targets, not {a.shape} and {b.shape}"
+        )
     from_a, from_b = a - a.mean(axis=0), b - b.mean(axis=0)
     spread = np.square(from_a).sum()
     if not np.isfinite(spread) or spread < 1e-12:
-        raise InputError("the points of a similarity lie apart", got=str(a.tolist()))
+        raise InputError(f"The points of a similarity transform coincide or are not finite: {str(a.tolist())[:120]}")
     # In the plane the singular value decomposition of the paper comes down to one complex number.
     turn = (from_a * from_b).sum() / spread
     tilt = (from_a[:, 0] * from_b[:, 1] - from_a[:, 1] * from_b[:, 0]).sum() / spread
@@ -88,7 +90,7 @@ def _widened(picture: Picture, transform: Floats, size: int) -> tuple[Picture, F
 
 
 def _faded(target: Picture, source: Picture, transform: Floats) -> Picture:
-    """Blend the target, the further it lies outside the source, into its own blur and then into its median colour."""
+    """Blend the target, the further it lies outside the source, into its own blur and then into its median color."""
     size = len(target)
     y, x = np.mgrid[:size, :size]
     there = moved(np.stack([x, y], axis=-1), inverse(transform))

@@ -13,13 +13,13 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from likewise.errors import WeightsError, some
-from likewise.models.needs import licence_of
 from likewise.weights import where
+from likewise.weights.licenses import license_of
 
 
 def located(weights: str) -> tuple[Path, str]:
-    """Return the file of a weight (a name or a path) and what is known of its licence."""
-    return where(weights), licence_of(weights)
+    """Return the file of a weight (a name or a path) and its license."""
+    return where(weights), license_of(weights)
 
 
 def read_state(path: Path, network: str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
@@ -30,15 +30,17 @@ def read_state(path: Path, network: str) -> tuple[dict[str, torch.Tensor], dict[
             _check_network(path, metadata, network)
             return {name: _as_float32(file.get_tensor(name)) for name in file.keys()}, metadata  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        fix = "Other checkpoints become one by `likewise weights add FILE --name NAME`."
-        raise WeightsError(f"{path.name} is a safetensors file", got=str(error), fix=fix) from error
+        raise WeightsError(
+            f"{path.name} is not a readable safetensors file: {str(error)[:200]}",
+            fix="Convert other checkpoints with: likewise weights add FILE --name NAME",
+        ) from error
 
 
 def _check_network(path: Path, metadata: Mapping[str, str], network: str) -> None:
     held = metadata.get("network", "")
     if held != network:
-        got = f"a file of {held!r}" if held else "a file that does not say whose weights it holds"
-        raise WeightsError(f"{path.name} holds the network {network!r}", got=got)
+        got = f"a file of {held!r}" if held else "a file that names no network"
+        raise WeightsError(f"{path.name} does not hold the network {network!r} but {got}")
 
 
 def _as_float32(tensor: torch.Tensor) -> torch.Tensor:
@@ -46,15 +48,15 @@ def _as_float32(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def fill(module: nn.Module, tensors: Mapping[str, torch.Tensor], source: str) -> None:
-    """Give a module its tensors; a name too few, a name too many and a wrong shape are errors."""
+    """Give a module its tensors; a missing name, an unknown name and a wrong shape are errors."""
     wanted = module.state_dict()
     missing, unknown = sorted(set(wanted) - set(tensors)), sorted(set(tensors) - set(wanted))
     if missing or unknown:
         parts = [f"{len(missing)} missing: {some(missing)}"] if missing else []
         parts += [f"{len(unknown)} unknown: {some(unknown)}"] if unknown else []
-        raise WeightsError(f"{source} has exactly the tensors of {type(module).__name__}", got="; ".join(parts))
+        raise WeightsError(f"The tensors of {source} are not those of {type(module).__name__}: {'; '.join(parts)}")
     wrong = [name for name in wanted if wanted[name].shape != tensors[name].shape]
     if wrong:
         first = f"{wrong[0]}: {tuple(tensors[wrong[0]].shape)} for {tuple(wanted[wrong[0]].shape)}"
-        raise WeightsError(f"{source} has tensors in the network's shapes", got=f"{first}; {len(wrong)} such tensors")
+        raise WeightsError(f"{len(wrong)} tensors of {source} have another shape than the network, e.g. {first}")
     module.load_state_dict(dict(tensors))

@@ -1,9 +1,13 @@
-"""The report: one self-contained page, drawn from Estimates and Pairs."""
+"""The report: one self-contained page from Estimates and Matches. It computes no statistic."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +17,81 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from likewise import __version__
-from likewise.report.alike import balance_rows, energy_words, joint_rows, left_out_rows
-from likewise.report.families import drawn_gaps, families
-from likewise.report.fidelity import fidelity_rows
-from likewise.report.figures import NARROW, WIDE, det_plot, gap_plot, love_plot, rate_plot, to_svg
-from likewise.report.ground import ground_warning, ground_words, score_plot
-from likewise.report.labels import label_finding, label_tables, many_labels
-from likewise.report.leg_figures import curve_plot, legs_plot
-from likewise.report.legs import curve_words, curves, panels
-from likewise.report.rates import curve_steps, enrolment_rows, error_findings, error_quantities, recognisers
-from likewise.report.sweep import certificate_rows, embedded, placebo_tables, slope_tables, striking
-from likewise.report.words import (
-    balance_verdict,
-    gap_findings,
-    hidden_bias,
-    interval,
-    named,
-    sampled,
-    slope_finding,
-    truth_rows,
+from likewise.report.figures.designs import design_plot, specification_plot
+from likewise.report.figures.estimates import gap_plot, love_plot, rate_plot
+from likewise.report.figures.style import NARROW, WIDE, to_svg
+from likewise.report.figures.verification import det_plot, score_plot
+from likewise.report.names import Naming, quantity
+from likewise.report.numbers import TINY
+from likewise.report.operating_points import det_points, simultaneous
+from likewise.report.sections.annex import (
+    ai_act_rows,
+    differential_rows,
+    impact_rows,
+    iso_rows,
+    model_cards,
+    present,
 )
-from likewise.tables import Contrast, Estimates, Pairs
-from likewise.tables.files import write_text
+from likewise.report.sections.balance import balance_rows, energy_sentence, excluded_rows, joint_rows, sample_table
+from likewise.report.sections.crowd import families
+from likewise.report.sections.designs import curve_sentence, curves, label_panels, panels
+from likewise.report.sections.error_rates import enrollment_rows, error_findings, recognizers
+from likewise.report.sections.fidelity import fidelity_differs, fidelity_rows
+from likewise.report.sections.front_matter import FrontMatter, datasheet
+from likewise.report.sections.gallery import Wall, strip
+from likewise.report.sections.gaps import gap_tables
+from likewise.report.sections.labels import label_finding, label_tables, many_labels
+from likewise.report.sections.slopes import (
+    edit_validity,
+    placebo_tables,
+    plotted_labels,
+    slope_tables,
+    validity_rows,
+)
+from likewise.report.sections.summary import Summary
+from likewise.report.sections.truth import truth_rows
+from likewise.report.sections.validity import checks, overlap_sentence, overlap_warning, residual
+from likewise.report.sentences import balance_verdict, gap_findings, slope_finding
+from likewise.tables import Contrast, Estimates, Matches
+from likewise.tables.io import write_text
+
+Made = Mapping[str, Mapping[str, Any]]
+"""The sidecar of each artifact: stage, summary, seed, digest, notes, licenses, versions."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the page: its anchor, its title, its template, and the context keys that make it appear."""
+
+    key: str
+    title: str
+    template: str
+    needs: tuple[str, ...] = ()
+    unfolded: bool = True
+    content: Any = None
+
+
+PARTS = (
+    Part("summary", "Executive summary", "summary"),
+    Part("findings", "Findings in words", "findings"),
+    Part("data", "Systems and data", "data", ("tested", "population", "datasheet")),
+    Part("designs", "Comparison of designs", "designs", ("conclusions",)),
+    Part("error-rates", "Error rates", "errors", ("errors",)),
+    Part("gaps", "Gaps", "gaps", ("gaps",)),
+    Part("labels", "Labels by design", "labels", ("labels",)),
+    Part("matching", "Matching", "matching"),
+    Part("fidelity", "Fidelity of the reconstructions", "fidelity", ("fidelity",)),
+    Part("balance", "Covariate balance", "balance", ("balance",)),
+    Part("specifications", "Specification curve", "specifications", ("curves",)),
+    Part("edits", "Counterfactual edits", "edits", ("slopes", "placebos", "validity_counts")),
+    Part("families", "", "family", ("families",)),
+    Part("gallery", "Gallery", "gallery", ("walls", "undecodable")),
+    Part("truth", "Ground truth (simulation)", "truth", ("truth",)),
+    Part("limits", "Limitations and notes", "limits"),
+    Part("annex", "Annex: standards and model card", "annex", ("lines",)),
+    Part("provenance", "Provenance", "provenance", ("made",)),
+)
+"""All sections in order. A new section is an entry here, a template, and its rows in ``sections/``."""
 
 
 def write_report(
@@ -42,158 +99,237 @@ def write_report(
     *,
     title: str,
     contrast: Contrast,
-    pairs: Pairs,
+    pairs: Matches,
     balance: Estimates,
     estimates: Estimates,
     fidelity: Estimates | None = None,
-    made: Mapping[str, Mapping[str, Any]],
-    sheet: Path | None = None,
+    made: Made,
     tested: Sequence[Mapping[str, str]] = (),
     population: Sequence[Mapping[str, Any]] = (),
-    gallery: bytes | None = None,
+    front: FrontMatter | None = None,
+    walls: Sequence[Wall] = (),
+    blurred: bool = False,
+    undecodable: Sequence[str] = (),
 ) -> Path:
-    """Draw the report; ``made`` says of each artefact how it was made (its sidecar), ``sheet`` is a picture or none."""
-    many = many_labels(estimates.frame)
-    environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
-    page = environment.get_template("report.html.j2").render(
-        title=title,
-        version=__version__,
-        contrast=contrast,
-        findings=[*gap_findings(estimates, contrast, many), *error_findings(estimates, contrast)],
-        label_finding=label_finding(estimates, contrast),
-        labels=label_tables(estimates),
-        slope_finding=slope_finding(estimates),
-        sample=_sample(pairs, contrast),
-        fidelity=fidelity_rows(fidelity, contrast),
-        verdict=balance_verdict(balance),
-        balance=balance_rows(balance, contrast),
-        energy=energy_words(balance),
-        left_out=left_out_rows(balance, contrast),
-        joint=joint_rows(balance, contrast),
-        ground=_ground(balance, contrast),
-        love=_drawn(partial(love_plot, balance), balance_verdict(balance)),
-        legs=_legs(estimates, contrast),
-        gaps=_gaps(estimates, many),
-        curves=[_curve(name, rows) for name, rows in curves(estimates)],
-        errors=_errors(estimates, contrast),
-        rates=_rates(estimates),
-        slopes=slope_tables(estimates),
-        families=families(estimates),
-        placebos=placebo_tables(estimates),
-        certificate=certificate_rows(made),
-        sheet=embedded(sheet.read_bytes() if sheet is not None and sheet.is_file() else None),
-        tested=tested,
-        population=population,
-        enrolment=enrolment_rows(estimates),
-        gallery=embedded(gallery),
-        truth=truth_rows(estimates),
-        made=_made(made),
-        notes=[note for entry in made.values() for note in entry["notes"]],
-        licences=sorted({item for entry in made.values() for item in entry["licences"].items()}),
-        versions=next(iter(made.values()))["versions"] if made else {},
-    )
-    write_text(path, page)
+    """Write the report.
+
+    Parameters
+    ----------
+    path
+        The HTML file.
+    title, contrast
+        The title, and the groups that are compared.
+    pairs, balance, estimates, fidelity
+        The matching, its balance table, all estimates, and the fidelity of the reconstructions where measured.
+    made
+        The sidecar of each artifact.
+    tested, population
+        The systems under audit, and the number of images and identities by group.
+    front
+        Date, auditor, organization, system version, plan hash and what is known about the data.
+    walls, blurred
+        The gallery, as :class:`likewise.report.sections.gallery.Gallery` returns it, and whether it is pixelated.
+    undecodable
+        Names of files that could not be read as an image.
+
+    Returns
+    -------
+    pathlib.Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import likewise as lw
+    >>> folder, contrast = Path(tempfile.mkdtemp()), lw.Contrast("perceived_gender", "female", "male")
+    >>> pictures, table = lw.World(identities=40, seed=1).write(folder)
+    >>> images = lw.Images.read(table)
+    >>> vectors = lw.project(images, pictures, generator="world")
+    >>> pairs, trials = lw.match(images, vectors, contrast), lw.trials(images, seed=0)
+    >>> ratings = lw.rate(trials, pictures, model="world")
+    >>> path = lw.report(
+    ...     folder / "report.html", title="Audit", contrast=contrast, pairs=pairs, made={},
+    ...     balance=lw.balance(images, contrast, pairs, covariates=["perceived_age"]),
+    ...     estimates=lw.gaps(ratings, trials, images, contrast, pairs=pairs),
+    ... )
+    >>> path.name
+    'report.html'
+    """
+    naming = Naming.of(balance, estimates)
+    balance, estimates = cleaned(balance), cleaned(estimates)
+    notes = [note for entry in made.values() for note in entry["notes"]]
+    measured = fidelity_rows(None if fidelity is None else cleaned(fidelity), contrast)
+    context = {
+        "title": title, "contrast": contrast, "naming": naming, "version": __version__,
+        "tested": tested, "population": population,
+        "fidelity": measured, "lines": Summary(estimates, balance, contrast, naming, notes).lines(),
+        "checks": checks(
+            balance, pairs, contrast, fidelity=measured, fidelity_gap=fidelity_differs(fidelity), notes=notes,
+            validity=edit_validity(made), left=residual(estimates),
+        ),
+        **_outcomes(estimates, contrast, naming), **_sample(pairs, balance, contrast, naming), **_provenance(made),
+    }  # fmt: skip
+    stated = front or FrontMatter()
+    context |= {
+        "walls": walls, "strip": strip(walls), "pictures_blurred": blurred, "undecodable": undecodable,
+        "pictures_shown": any(shot.uri for wall in walls for exhibit in wall.exhibits for shot in exhibit.shots),
+    }  # fmt: skip
+    context |= {"front": stated.header(), "datasheet": datasheet(stated, population, balance, contrast)}
+    write_text(path, render(context | _annex(context, estimates, balance)))
     return path
+
+
+def cleaned(estimates: Estimates) -> Estimates:
+    """Return the estimates with values that are zero up to floating-point error set to zero."""
+    frame = estimates.frame
+    for name in ("estimate", "low", "high"):
+        frame[name] = frame[name].mask(frame[name].abs() < TINY, 0.0)
+    return Estimates(frame)
+
+
+def render(context: Mapping[str, Any]) -> str:
+    """Fill the page's template."""
+    environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
+    style, script = (_asset(name) for name in ("report.css", "report.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template("report.html.j2").render(
+        {**context, "parts": _parts(context)}, style=style, script=script, script_hash=f"sha256-{digest}"
+    )
+
+
+def _asset(name: str) -> Markup:
+    text = (files("likewise.report") / "templates" / name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704  # our own file
+
+
+def _parts(context: Mapping[str, Any]) -> list[Part]:
+    parts: list[Part] = []
+    for part in PARTS:
+        if part.key == "families":
+            parts += [Part(f["key"], f["title"], part.template, content=f) for f in context["families"]]
+        elif not part.needs or any(context[name] for name in part.needs):
+            parts.append(part)
+    return parts
+
+
+def _outcomes(estimates: Estimates, contrast: Contrast, naming: Naming) -> dict[str, Any]:
+    """Return what the estimates give: findings, designs, error rates, gaps, labels, edits, people, truth."""
+    many = many_labels(estimates.frame)
+    findings = [*gap_findings(estimates, contrast, many, naming), *error_findings(estimates, contrast, naming)]
+    findings += [label_finding(estimates, contrast, naming), slope_finding(estimates)]
+    return {
+        "findings": [sentence for sentence in findings if sentence],
+        **_designs(estimates, contrast, naming),
+        "errors": _errors(estimates, contrast, naming),
+        "enrollment": enrollment_rows(estimates),
+        "gaps": [
+            {**gap, "figure": _drawn(partial(gap_plot, estimates, gap["quantity"], naming=naming), _message(gap))}
+            for gap in gap_tables(estimates, naming)
+        ],
+        "labels": label_tables(estimates),
+        "curves": [_curve(name, rows) for name, rows in curves(estimates)],
+        "slopes": slope_tables(estimates),
+        "placebos": placebo_tables(estimates),
+        "rates": _rates(estimates),
+        "families": families(estimates),
+        "truth": truth_rows(estimates, naming),
+    }
+
+
+def _sample(pairs: Matches, balance: Estimates, contrast: Contrast, naming: Naming) -> dict[str, Any]:
+    """Return what the matching and its balance table give."""
+    verdict, sentence = balance_verdict(balance), overlap_sentence(balance, contrast)
+    return {
+        "sample": sample_table(pairs, contrast),
+        "verdict": verdict,
+        "balance": balance_rows(balance, contrast),
+        "energy": energy_sentence(balance, naming),
+        "excluded": excluded_rows(balance, contrast),
+        "joint": joint_rows(balance, contrast),
+        "love": _drawn(partial(love_plot, balance), verdict) if verdict else None,
+        "overlap": {
+            "sentence": sentence,
+            "warning": overlap_warning(balance),
+            "figure": _drawn(partial(score_plot, balance, contrast), sentence) if sentence else None,
+        },
+    }
+
+
+def _annex(context: Mapping[str, Any], estimates: Estimates, balance: Estimates) -> dict[str, Any]:
+    """Return the annex: evidence by item of standards and laws, differentials and a model card."""
+    added = {
+        "differentials": differential_rows(estimates),
+        "impact": impact_rows(estimates),
+        "model_cards": model_cards(estimates, context["naming"], dataset=context["title"], systems=context["tested"]),
+    }
+    have = present({**context, **added}, balance)
+    return {**added, "iso": iso_rows(have), "ai_act": ai_act_rows(have)}
+
+
+def _provenance(made: Made) -> dict[str, Any]:
+    return {
+        "made": [_artifact(name, entry) for name, entry in made.items()],
+        "validity_counts": validity_rows(made),
+        "notes": [note for entry in made.values() for note in entry["notes"]],
+        "licenses": sorted({item for entry in made.values() for item in entry["licenses"].items()}),
+        "versions": next(iter(made.values()))["versions"] if made else {},
+    }
+
+
+def _artifact(artifact: str, entry: Mapping[str, Any]) -> dict[str, str]:
+    summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items() if name != "raters")
+    seed = "–" if entry["seed"] is None else str(entry["seed"])
+    return {
+        "artifact": artifact, "stage": entry["stage"], "summary": summary, "seed": seed,
+        "digest": entry["digest"][:12],
+    }  # fmt: skip
 
 
 def _drawn(plot: Callable[..., Figure], description: str) -> Markup:
     """Draw a figure for a desk and for a phone; the page shows the one that fits."""
     drawn = ((name, to_svg(plot(width=width), description)) for name, width in (("wide", WIDE), ("narrow", NARROW)))
     page = "".join(f'<div class="{name}">{svg}</div>' for name, svg in drawn)
-    return Markup(page)  # noqa: S704  # our own drawing: matplotlib escapes its texts, to_svg the description
+    return Markup(page)  # noqa: S704  # our own figure: matplotlib escapes its texts, to_svg the description
 
 
-def _sample(pairs: Pairs, contrast: Contrast) -> dict[str, Any]:
-    dropped = pairs.dropped
-    sides = [str(contrast.focal), str(contrast.reference)]
-    reasons = [
-        {"reason": reason, "counts": [int(part.loc[part["side"] == side, "images"].sum()) for side in sides]}
-        for reason, part in dropped.groupby("reason", sort=False)
+def _message(gap: Mapping[str, Any]) -> str:
+    return "; ".join(f"{row['what']} {row['value']}" for row in gap["rows"])
+
+
+def _designs(estimates: Estimates, contrast: Contrast, naming: Naming) -> dict[str, Any]:
+    shown = panels(estimates, contrast, naming)
+    drawn, unit = (shown, "") if shown else (label_panels(estimates, naming), "percentage points")
+    if not drawn:
+        return {"design_figure": None, "conclusions": []}
+    message = "; ".join(
+        f"{panel.quantity}, {design.name}: {design.text}" for panel in drawn for design in panel.designs
+    )
+    figure = _drawn(partial(design_plot, drawn, contrast, unit=unit), message)
+    return {"design_figure": figure, "conclusions": [panel.conclusion for panel in shown if len(panel.designs) > 1]}
+
+
+def _curve(name: str, rows: pd.DataFrame) -> dict[str, Any]:
+    sentence = curve_sentence(rows)
+    return {"name": quantity(name), "sentence": sentence, "figure": _drawn(partial(specification_plot, rows), sentence)}
+
+
+def _errors(estimates: Estimates, contrast: Contrast, naming: Naming) -> list[dict[str, Any]]:
+    bands = "simultaneous" if simultaneous(estimates) else "pointwise"
+    return [
+        {**entry, "figure": _det(estimates, entry["rater"]), "bands": bands}
+        for entry in recognizers(estimates, contrast, naming)
     ]
-    rules = [{"rule": name, "kept": int(pairs.ledger[name].sum())} for name in pairs.ledger.columns if name != "pair"]
-    return {
-        "sides": sides,
-        "offered": [pairs.offered.get(side, 0) for side in sides],
-        "matched": len(pairs),
-        "reasons": reasons,
-        "rules": rules,
-        "note": pairs.note,
-        "spec": pairs.spec.to_dict() if pairs.spec else {},
-    }
 
 
-def _ground(balance: Estimates, contrast: Contrast) -> dict[str, Any]:
-    """Return the common ground by the score, where the matching had one."""
-    words = ground_words(balance, contrast)
-    figure = _drawn(partial(score_plot, balance, contrast), words) if words else None
-    return {"words": words, "warning": ground_warning(balance), "figure": figure}
-
-
-def _legs(estimates: Estimates, contrast: Contrast) -> dict[str, Any]:
-    shown = [panel for panel in panels(estimates, contrast) if len(panel.legs) > 1]
-    told = "; ".join(f"{panel.quantity}, {leg.name}: {leg.text}" for panel in shown for leg in panel.legs)
-    figure = _drawn(partial(legs_plot, shown, contrast), told) if shown else None
-    return {"figure": figure, "conclusions": [panel.conclusion for panel in shown]}
-
-
-def _curve(quantity: str, rows: pd.DataFrame) -> dict[str, Any]:
-    told = curve_words(rows)
-    return {"name": named(quantity), "words": told, "figure": _drawn(partial(curve_plot, rows), told)}
-
-
-def _gaps(estimates: Estimates, left_out: set[str]) -> list[dict[str, Any]]:
-    frame = estimates.frame
-    shown = []
-    elsewhere = {*error_quantities(estimates), *left_out}
-    for quantity in drawn_gaps(frame[~frame["quantity"].isin(elsewhere)]):
-        part = frame[(frame["quantity"] == quantity) & frame["stat"].isin(["mean", "gap", "adjusted_gap"])]
-        part = part[~part["sample"].str.startswith(("truth: ", "design: "))]
-        rows = [_gap_row(row) for _, row in part.iterrows()]
-        told = "; ".join(f"{row['what']} {row['value']}" for row in rows)
-        figure = _drawn(partial(gap_plot, estimates, quantity), told)
-        hidden = hidden_bias(frame[frame["quantity"] == quantity])
-        shown.append({"name": named(quantity), "figure": figure, "rows": rows, "hidden": hidden})
-    return shown
-
-
-def _errors(estimates: Estimates, contrast: Contrast) -> list[dict[str, Any]]:
-    shown = recognisers(estimates, contrast)
-    curves = estimates.frame["stat"].eq("det").any()
-    for entry in shown:
-        steps = curve_steps(estimates, entry["rater"]) if curves else pd.DataFrame()
-        told = "; ".join(f"{row.group} at FMR {row.fmr:.3g}: {row.estimate:.3g}" for row in steps.itertuples())
-        missed = len(steps) > 0 and bool((steps["estimate"] > 0).any())  # nothing missed is nothing on a log scale
-        entry["figure"] = _drawn(partial(det_plot, steps, contrast), told) if missed else None
-    return shown
-
-
-def _gap_row(row: pd.Series) -> dict[str, str]:
-    what = f"{row['group'].replace(' - ', ' − ')}: {sampled(row)}"
-    kind = "group" if row["stat"] == "mean" else "gap"
-    return {
-        "what": what, "value": interval(row), "n": f"{row['n']:,}", "clusters": f"{row['clusters']:,}",
-        "method": row["method"], "kind": kind,
-    }  # fmt: skip
+def _det(estimates: Estimates, rater: str) -> Markup | None:
+    steps = det_points(estimates, rater)
+    if not (steps["estimate"] > 0).any():  # a log scale cannot show a rate of zero
+        return None
+    message = "; ".join(f"{row.group} at FMR {row.fmr:.3g}: {row.estimate:.3g}" for row in steps.itertuples())
+    return _drawn(partial(det_plot, estimates, rater), message)
 
 
 def _rates(estimates: Estimates) -> Markup | None:
     if not (estimates.frame["stat"] == "rate").any():
         return None
-    return _drawn(partial(rate_plot, striking(estimates)), slope_finding(estimates))
-
-
-def _made(made: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    rows = []
-    for artefact, entry in made.items():
-        summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items() if name != "raters")
-        seed = "–" if entry["seed"] is None else str(entry["seed"])
-        rows.append(
-            {
-                "artefact": artefact,
-                "stage": entry["stage"],
-                "summary": summary,
-                "seed": seed,
-                "digest": entry["digest"][:12],
-            }
-        )
-    return rows
+    return _drawn(partial(rate_plot, plotted_labels(estimates)), slope_finding(estimates))

@@ -1,1 +1,1 @@
-"""Classifiers under audit that live behind a service: asked politely, paid for knowingly, and every answer kept."""
+"""Classifiers behind a paid service: recorded responses, retries, a budget, and keys that are never written."""

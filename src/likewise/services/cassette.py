@@ -1,7 +1,7 @@
-"""The cassette: every answer of a service as it was given, so that a run can be heard again without the service.
+"""Recorded responses (the cassette): every response of a service as it was received, so that a run can be replayed.
 
-One line of JSON an answer, only ever added to: the hash of the request, the date, the model's version, and the
-answer itself. A line that a killed run left unfinished is passed over; the picture is simply asked about again.
+One line of JSON for each response, only ever appended: the hash of the request, the date, the model version, and the
+response itself. A line that a killed run left incomplete is skipped; its picture is sent again.
 """
 
 from __future__ import annotations
@@ -14,91 +14,91 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import StoreError
-from likewise.tables.files import explained
+from likewise.tables.io import explained
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What a service said about one request, and when, and which of its models said it."""
+class Recorded:
+    """One recorded response."""
 
     request: str
-    """The hash of what was asked: service, address, settings and pixels; never a key."""
+    """The hash of the request: service, address, settings and pixels; never a key."""
     date: str
     model: str
-    """The version that the service itself names; empty when it names none."""
+    """The version that the service states; empty when it states none."""
     answer: Any
-    """The service's own words, parsed but otherwise untouched."""
+    """The service's response, parsed but otherwise unchanged."""
     refused: str = ""
-    """Why the service would not look at this picture; empty when it did."""
+    """Why the service refused this picture; empty when it did not."""
     asked: dict[str, Any]
-    """What was asked, in the clear."""
+    """The request, without key and pixels."""
     format: int = FORMAT
 
 
 class Cassette:
-    """The answers of one service: in a file, or (without one) only in memory."""
+    """The recorded responses of one service: in a file, or (without one) in memory only."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._answers: dict[str, list[Answer]] = {}
+        self._kept: dict[str, list[Recorded]] = {}
         if path is not None and path.is_file():
             self._load(path)
 
-    def find(self, request: str, *, model: str = "") -> Answer | None:
-        """Return the latest answer to a request, of this model version if one is named."""
-        kept = [answer for answer in self._answers.get(request, []) if not model or answer.model in ("", model)]
+    def find(self, request: str, *, model: str = "") -> Recorded | None:
+        """Return the latest response to a request, of this model version if one is given."""
+        kept = [entry for entry in self._kept.get(request, []) if not model or entry.model in ("", model)]
         return kept[-1] if kept else None
 
-    def add(self, answer: Answer) -> None:
-        """Keep an answer; when this returns it is on the disk."""
+    def add(self, entry: Recorded) -> None:
+        """Record a response; when this returns it is on the disk."""
         with self._lock:
             if self.path is not None:
-                self._append(self.path, json.dumps(asdict(answer), sort_keys=True, ensure_ascii=False))
-            self._answers.setdefault(answer.request, []).append(answer)
+                self._append(self.path, json.dumps(asdict(entry), sort_keys=True, ensure_ascii=False))
+            self._kept.setdefault(entry.request, []).append(entry)
 
     def __len__(self) -> int:
-        return sum(map(len, self._answers.values()))
+        return sum(map(len, self._kept.values()))
 
     def _append(self, path: Path, line: str) -> None:
         with explained(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("ab") as handle:
-                torn = handle.tell() > 0 and not _ends_a_line(path)
+                torn = handle.tell() > 0 and not _ends_with_newline(path)
                 handle.write((b"\n" if torn else b"") + line.encode() + b"\n")
                 handle.flush()
                 os.fsync(handle.fileno())
 
     def _load(self, path: Path) -> None:
         lines = path.read_bytes().split(b"\n")
-        torn = lines.pop()  # empty in a whole file
+        torn = lines.pop()  # empty in a complete file
         for number, line in enumerate(lines, 1):
-            answer = _parsed(line)
-            if answer is None and line and not _is_torn(line):
-                fix = "Put the file back from a copy, or take that line out: its picture is asked about again."
-                raise StoreError(f"every line of {path} is an answer", got=f"something else on line {number}", fix=fix)
-            if answer is not None:
-                self._answers.setdefault(answer.request, []).append(answer)
-        if torn and (answer := _parsed(torn)) is not None:
-            self._answers.setdefault(answer.request, []).append(answer)
+            entry = _parsed(line)
+            if entry is None and line and not _is_torn(line):
+                fix = "Restore the file from a copy, or delete that line: its picture is then sent again."
+                raise StoreError(f"Line {number} of {path} is not a recorded response", fix=fix)
+            if entry is not None:
+                self._kept.setdefault(entry.request, []).append(entry)
+        if torn and (entry := _parsed(torn)) is not None:
+            self._kept.setdefault(entry.request, []).append(entry)
 
 
-def _parsed(line: bytes) -> Answer | None:
+def _parsed(line: bytes) -> Recorded | None:
     try:
         plain = json.loads(line)
-        return Answer(**plain) if plain.get("format") == FORMAT else None
-    except (ValueError, TypeError, AttributeError):
+        return Recorded(**plain) if plain.get("format") == FORMAT else None
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def _is_torn(line: bytes) -> bool:
-    """Say whether this is the beginning of an answer that a killed run left behind."""
+    """Return whether this is the beginning of a response that a killed run left."""
     return line.startswith(b'{"answer"'[: len(line)]) and not line.endswith(b"}")
 
 
-def _ends_a_line(path: Path) -> bool:
+def _ends_with_newline(path: Path) -> bool:
     with path.open("rb") as handle:
         handle.seek(-1, os.SEEK_END)
         return handle.read(1) == b"\n"

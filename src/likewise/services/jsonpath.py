@@ -1,4 +1,4 @@
-"""A small part of JSONPath, enough to say where in an answer the labels are: ``$.a.b[0].c[*].d``."""
+"""A small part of JSONPath, enough to say where in a response the labels are: ``$.a.b[0].c[*].d``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ _STEP = re.compile(r"\.(?P<name>[^.\[\]*'\"]+)|\[(?P<index>\d+)\]|\['(?P<quoted>
 
 
 def parse(path: str) -> list[str | int | None]:
-    """Return the steps of a path: a name, an index, or None for all."""
+    """Return the steps of a path: a name, an index, or None for all.
+
+    >>> parse("$.tags[*].word")
+    ['tags', None, 'word']
+    """
     steps: list[str | int | None] = []
     place = 1
     while path[:1] == "$" and place < len(path):
@@ -22,13 +26,17 @@ def parse(path: str) -> list[str | int | None]:
         steps.append(name if name else None if found["all"] else int(found["index"]))
         place = found.end()
     if path[:1] != "$" or place < len(path):
-        fix = "It is made of .name, ['name'], [0] and [*], e.g. $.outputs[0].labels[*].name"
-        raise SpecError("a path into an answer begins with $", got=repr(path), fix=fix)
+        fix = "A path starts with $ and has the steps .name, ['name'], [0] and [*], e.g. $.outputs[0].labels[*].name"
+        raise SpecError(f"Cannot read the path {path[:80]!r}", fix=fix)
     return steps
 
 
 def follow(path: str, answer: Any) -> list[Any]:
-    """Return everything that the path leads to; a step that leads nowhere is a KeyError."""
+    """Return everything that the path leads to; a step that leads nowhere is a KeyError.
+
+    >>> follow("$.tags[*].word", {"tags": [{"word": "hat"}, {"word": "tie"}]})
+    ['hat', 'tie']
+    """
     found = [answer]
     for step in parse(path):
         found = [below for value in found for below in _below(value, step)]

@@ -1,4 +1,4 @@
-"""Trying again: with growing, jittered pauses, or with the pause that the service asks for."""
+"""Retries: exponential backoff with jitter, or the pause that the service asks for."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TypeVar
 from likewise.errors import ServiceError
 
 T = TypeVar("T")
-LONGEST = 60.0  # seconds: no pause of our own is longer
-LONGEST_ASKED = 600.0  # seconds: a service that asks for more is asked again by another run
+LONGEST = 60.0  # seconds: the longest pause of our own
+LONGEST_REQUESTED = 600.0  # seconds: a longer Retry-After ends the run
 _JITTER = random.Random()  # noqa: S311  # only spreads the calls of many threads; no result depends on it
 
 
-class Transient(Exception):  # noqa: N818  # not an error of ours: it says "later"
-    """The service may well answer the same request later."""
+class Transient(Exception):  # noqa: N818  # not an error of ours: try again
+    """The same request may succeed later."""
 
     def __init__(self, said: str, *, wait: float | None = None, charged: bool = False) -> None:
         super().__init__(said)
@@ -29,33 +29,34 @@ class Stopped(Exception):  # noqa: N818  # nothing went wrong here
     """Another request failed for good, so this one is not tried again."""
 
 
-class Refused(Exception):  # noqa: N818  # an answer, too
-    """The service will not look at this picture, now or later; that is an answer."""
+class Refused(Exception):  # noqa: N818  # a response, too
+    """The service refuses this picture for good; that is a response."""
 
     def __init__(self, reason: str, answer: object = None) -> None:
         super().__init__(reason)
         self.answer = answer
 
 
-def patiently(call: Callable[[], T], *, name: str, retries: int, wait: float, stop: threading.Event) -> T:
-    """Call until it works; full jitter keeps many threads from coming back all at once."""
+def call_with_retry(call: Callable[[], T], *, name: str, retries: int, wait: float, stop: threading.Event) -> T:
+    """Call until it succeeds; full jitter keeps many threads from returning at the same moment."""
     for attempt in range(retries + 1):
         try:
             return call()
         except Transient as later:
             if attempt == retries:
-                fix = "What was answered is kept; the same command goes on from there."
-                raise ServiceError(f"{name} answers within {retries + 1} tries", got=str(later), fix=fix) from None
+                fix = "Responses that were received are kept; run the same command again to continue."
+                problem = f"{name} did not answer in {retries + 1} attempts: {later}"
+                raise ServiceError(problem, fix=fix) from None
             pause = min(wait * 2**attempt, LONGEST) * _JITTER.random()
-            if stop.wait(max(pause, _asked_for(later, name))):
+            if stop.wait(max(pause, _requested(later, name))):
                 raise Stopped from None
     raise AssertionError("unreachable")
 
 
-def _asked_for(later: Transient, name: str) -> float:
-    if later.wait is not None and later.wait > LONGEST_ASKED:
-        fix = "Run the same command again then; what was answered is kept."
-        raise ServiceError(f"{name} is ready to answer", got=f"a request to wait {later.wait:.0f} seconds", fix=fix)
+def _requested(later: Transient, name: str) -> float:
+    if later.wait is not None and later.wait > LONGEST_REQUESTED:
+        fix = "Run the same command again then; responses that were received are kept."
+        raise ServiceError(f"{name} asks to wait {later.wait:.0f} seconds", fix=fix)
     return later.wait or 0.0
 
 

@@ -1,19 +1,27 @@
-"""Study: who is asked what about which pictures, how often, and by which rules answers count."""
+"""Study: a validated plan of a human study."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from likewise.study.parts import Parts
-from likewise.study.rules import check_study
+from likewise.study.config.sections import StudyPlan
+from likewise.study.config.validate import check_study
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study(Parts):
-    """The plan of a crowd study. Its file is study.toml (``likewise.study.reading.read_study``).
+class Study(StudyPlan):
+    """The plan of a human study. Its file is study.toml (``likewise.study.config.load.read_study``).
 
-    The constructor is the checker, so a Study that exists can be run: every unit can get its quota from different
-    raters, every gold and training item has its answer, and every picture is there.
+    The constructor validates, so a Study that exists can be served: every unit can reach its quota with different
+    raters, every gold and training item has its correct answer, and every image file can be read.
+
+    Examples
+    --------
+    ``likewise study init DIR`` writes an example study.
+
+    >>> from likewise.study.config.load import read_study
+    >>> study = read_study("study/study.toml")  # doctest: +SKIP
+    >>> print(study)  # doctest: +SKIP
     """
 
     def __post_init__(self) -> None:
@@ -24,7 +32,7 @@ class Study(Parts):
         return "\n".join(
             [
                 f"Study: {self.title(self.languages[0])} ({self.kind})",
-                f"  {len(self.units)} units x {self.raters_per_unit} raters = {self.answers} answers",
+                f"  {len(self.units)} units x {self.raters_per_unit} raters = {self.responses} responses",
                 f"  {self.raters} raters expected, {self.tasks_per_rater} units each at most",
                 f"  training: {len(self.training.items)} items, {self.training.qualify:.0%} to qualify",
                 f"  controls for each rater: {gold} gold, {attention} attention; arms: {len(self.arms) or 1}",

@@ -1,8 +1,7 @@
-"""The crowd platforms' own files: units out as tasks, answers in as Ratings.
+"""Files of crowdsourcing platforms: units out as tasks, responses in as Ratings.
 
-Real files have blank rows, columns in any order, rejected or unfinished assignments and unanswered items. An item that
-was not answered stays an empty value: it is never taken for an answer. An answer that is none of the question's is an
-error that names it.
+Real files have blank rows, columns in any order, rejected or unfinished assignments and unanswered items. An unanswered
+item is a missing value, never a response. A response that is not an option of its question is an error.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from urllib.parse import quote, unquote, urlsplit
 import pandas as pd
 
 from likewise.errors import TableError, nearest, some
-from likewise.study.parts import Item, Parts
-from likewise.study.questions import Question
+from likewise.study.config.questions import Question
+from likewise.study.config.sections import Item, StudyPlan
 from likewise.tables import Ratings
-from likewise.tables.files import write_text
+from likewise.tables.io import write_text
 
 _EMPTY = ("", "{}", "null", "none", "nan", "undefined", "[]")
 _REJECTED = ("rejected", "skipped", "expired", "abandoned", "returned")
@@ -31,11 +30,11 @@ def _shown(item: Item, address: str) -> list[str]:
     return [f"{address.rstrip('/')}/{quote(name)}" if address else name for name in item.images]
 
 
-def _names(study: Parts) -> list[str]:
+def _names(study: StudyPlan) -> list[str]:
     return ["image"] if len(study.units[0].images) == 1 else ["image_a", "image_b"]
 
 
-def toloka_tasks(study: Parts, address: str) -> str:
+def toloka_tasks(study: StudyPlan, address: str) -> str:
     """Return a Toloka task file: INPUT columns, and gold with its GOLDEN answers."""
     rows = []
     for item in (*study.units, *study.gold.items):
@@ -47,8 +46,8 @@ def toloka_tasks(study: Parts, address: str) -> str:
     return _text(rows, "\t")
 
 
-def mturk_tasks(study: Parts, address: str) -> str:
-    """Return an MTurk batch input: one column a variable of the HIT's layout."""
+def mturk_tasks(study: StudyPlan, address: str) -> str:
+    """Return an MTurk batch input: one column for each variable of the HIT layout."""
     rows = [
         {"unit": item.key} | dict(zip(_names(study), _shown(item, address), strict=True))
         for item in (*study.units, *study.gold.items)
@@ -56,8 +55,8 @@ def mturk_tasks(study: Parts, address: str) -> str:
     return _text(rows, ",")
 
 
-def sagemaker_tasks(study: Parts, address: str) -> str:
-    """Return a SageMaker Ground Truth input manifest: one JSON object a line."""
+def sagemaker_tasks(study: StudyPlan, address: str) -> str:
+    """Return a SageMaker Ground Truth input manifest: one JSON object per line."""
     lines = []
     for item in (*study.units, *study.gold.items):
         shown = _shown(item, address)
@@ -74,36 +73,51 @@ def _text(rows: list[dict[str, str]], separator: str) -> str:
     return out.getvalue()
 
 
-TASKS: dict[str, tuple[str, Callable[[Parts, str], str]]] = {
+TASKS: dict[str, tuple[str, Callable[[StudyPlan, str], str]]] = {
     "toloka": ("tasks.tsv", toloka_tasks),
     "mturk": ("tasks.csv", mturk_tasks),
     "sagemaker": ("tasks.manifest", sagemaker_tasks),
 }
 
 
-def write_tasks(study: Parts, platform: str, folder: Path, address: str) -> Path:
-    """Write a platform's task file."""
+def write_tasks(study: StudyPlan, platform: str, folder: Path, address: str) -> Path:
+    """Write the task file of a platform; return its path."""
     name, make = TASKS[platform]
     write_text(folder / f"{platform}-{name}", make(study, address))
     return folder / f"{platform}-{name}"
 
 
-def read_answers(study: Parts, platform: str, path: Path) -> Ratings:
-    """Read a platform's file of answers."""
+def read_responses(study: StudyPlan, platform: str, path: Path) -> Ratings:
+    """Read the file of responses of a platform.
+
+    Parameters
+    ----------
+    study
+        The study whose units were rated.
+    platform
+        ``toloka``, ``mturk`` or ``sagemaker``.
+    path
+        The file as the platform exports it.
+
+    Returns
+    -------
+    Ratings
+        Responses about units; those about gold items are left out.
+    """
     if not path.is_file():
-        raise TableError(f"{path} is there", got="no such file")
-    readers: dict[str, Callable[[_Book, Path], None]] = {
+        raise TableError(f"File not found: {path}")
+    readers: dict[str, Callable[[ResponseBook, Path], None]] = {
         "toloka": _read_toloka, "mturk": _read_mturk, "sagemaker": _read_sagemaker,
     }  # fmt: skip
-    book = _Book(study)
+    book = ResponseBook(study)
     readers[platform](book, path)
     return book.ratings()
 
 
-class _Book:
-    """Collects answers and checks each against the study."""
+class ResponseBook:
+    """Collects responses and checks each against the study."""
 
-    def __init__(self, study: Parts) -> None:
+    def __init__(self, study: StudyPlan) -> None:
         self.study = study
         self._units = {unit.key: unit.key for unit in study.units}
         for unit in study.units:
@@ -123,16 +137,16 @@ class _Book:
         gold = {"|".join(Path(n).name for n in item.images) for item in self.study.gold.items}
         if "|".join(Path(name).name for name in names.split("|")) in gold:
             return None
-        fix = "The file belongs to another study, or lacks the column 'unit'."
-        raise TableError("every answered unit is one of the study", got=repr(named or names), fix=fix)
+        fix = "The file belongs to another study, or has no column with the keys of the units."
+        raise TableError(f"Unit {(named or names)[:80]!r} is not in the study", fix=fix)
 
     def add(self, unit: str, rater: str, question: Question, given: str, seconds: float | None = None) -> None:
-        """Keep one answer; the same person answering a unit twice is an error unless the answers are one."""
+        """Keep one response; two different responses by one rater to one unit are an error."""
         value = self._value(question, given)
         key = (unit, rater, question.name)
         old = self._rows.get(key)
         if old is not None and old["value"] is not None and value is not None and old["value"] != value:
-            raise TableError("a rater answers a unit once", got=f"two answers by {rater!r} to {unit!r}")
+            raise TableError(f"Rater {rater[:80]!r} has two different responses to unit {unit[:80]!r}")
         if old is None or old["value"] is None:
             self._rows[key] = {"value": value, "seconds": seconds}
 
@@ -146,8 +160,8 @@ class _Book:
             known |= {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
         found = known.get(text.lower(), known.get(text.removesuffix(".0")))
         if found is None:
-            fix = f"{nearest(text, known)} It is one of {some(known, 12)}.".strip()
-            raise TableError(f"an answer to {question.name!r} is one that can be given", got=repr(text), fix=fix)
+            fix = f"{nearest(text, known)} Options: {some(known, 12)}.".strip()
+            raise TableError(f"{text[:80]!r} is not an option of question {question.name!r}", fix=fix)
         return found
 
     def ratings(self) -> Ratings:
@@ -164,7 +178,7 @@ def _table(path: Path, separator: str) -> list[dict[str, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TableError(f"{path.name} is text in UTF-8", got=str(error)) from error
+        raise TableError(f"{path.name} is not UTF-8 text: {error}") from error
     reader = csv.DictReader(io.StringIO(text), delimiter=separator)
     rows = []
     for row in reader:
@@ -177,15 +191,15 @@ def _table(path: Path, separator: str) -> list[dict[str, str]]:
 def _column(row: Mapping[str, str], names: Iterable[str], path: Path) -> str:
     found = [name for name in names if name in row]
     if not found:
-        raise TableError(f"{path.name} has a column {some(names)}", got=some(row, 8))
+        raise TableError(f"Column {some(names)} not found in {path.name} (columns: {some(row, 8)})")
     return row[found[0]]
 
 
-def _images(row: Mapping[str, str], study: Parts, prefix: str) -> list[str]:
+def _images(row: Mapping[str, str], study: StudyPlan, prefix: str) -> list[str]:
     return [row[prefix + name] for name in _names(study) if prefix + name in row]
 
 
-def _read_toloka(book: _Book, path: Path) -> None:
+def _read_toloka(book: ResponseBook, path: Path) -> None:
     for row in _table(path, "\t"):
         if row.get("ASSIGNMENT:status", "").lower() in _REJECTED or any(
             row.get(f"GOLDEN:{question.name}") for question in book.study.questions
@@ -199,7 +213,7 @@ def _read_toloka(book: _Book, path: Path) -> None:
                 book.add(unit, rater, question, given)
 
 
-def _read_mturk(book: _Book, path: Path) -> None:
+def _read_mturk(book: ResponseBook, path: Path) -> None:
     for row in _table(path, ","):
         if row.get("AssignmentStatus", "").lower() in _REJECTED or not row.get("WorkerId", "-"):
             continue
@@ -221,12 +235,12 @@ def _mturk_answer(row: Mapping[str, str], question: Question, path: Path) -> str
     if not any(name in row for name in parts.values()):
         return _column(row, [f"Answer.{question.name}"], path)
     if len(ticked) > 1:
-        raise TableError(f"one answer to {question.name!r} is ticked", got=some(f"{value:g}" for value in ticked))
+        raise TableError(f"Several options of {question.name!r} are selected: {some(f'{value:g}' for value in ticked)}")
     return f"{ticked[0]:g}" if ticked else ""
 
 
-def _read_sagemaker(book: _Book, path: Path) -> None:
-    """Read worker responses, one JSON object a line: the source, and ``answers`` or ``annotations`` of each worker."""
+def _read_sagemaker(book: ResponseBook, path: Path) -> None:
+    """Read worker responses, one JSON object per line: the source, and ``answers`` or ``annotations``."""
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
         if not line.strip():
             continue
@@ -238,11 +252,11 @@ def _read_sagemaker(book: _Book, path: Path) -> None:
             for entry in answers if unit is not None else []:
                 _sagemaker_answer(book, str(unit), entry)
         except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
-            got = f"line {number} of {path.name}: {type(error).__name__} {error}"
-            raise TableError("a manifest holds a JSON object a line", got=got) from error
+            reason = f"{type(error).__name__} {str(error)[:200]}"
+            raise TableError(f"Invalid JSON in {path.name}, line {number}: {reason}") from error
 
 
-def _sagemaker_answer(book: _Book, unit: str, entry: Mapping[str, Any]) -> None:
+def _sagemaker_answer(book: ResponseBook, unit: str, entry: Mapping[str, Any]) -> None:
     content = entry.get("answerContent", entry.get("annotationData", {}).get("content", {}))
     content = json.loads(content) if isinstance(content, str) else content
     for question in book.study.questions:

@@ -1,14 +1,16 @@
-"""The nouns: frozen tables whose constructors are their validators."""
+"""The tables: immutable, validated on construction."""
 
 from likewise.tables.contrast import Contrast
 from likewise.tables.estimates import Estimates
-from likewise.tables.faces import Faces
-from likewise.tables.pairs import Pairs
+from likewise.tables.images import Images
+from likewise.tables.match_spec import MatchSpec
+from likewise.tables.matches import Matches
 from likewise.tables.ratings import Ratings
-from likewise.tables.spec import MatchSpec
-from likewise.tables.stats import STATS, Stat, register_stat
+from likewise.tables.statistics import STATS, Stat, register_stat
+from likewise.tables.trials import Trials
 from likewise.tables.vectors import Vectors
 
 __all__ = [
-    "STATS", "Contrast", "Estimates", "Faces", "MatchSpec", "Pairs", "Ratings", "Stat", "Vectors", "register_stat",
+    "STATS", "Contrast", "Estimates", "Images", "MatchSpec", "Matches", "Ratings", "Stat", "Trials", "Vectors",
+    "register_stat",
 ]  # fmt: skip

@@ -1,4 +1,7 @@
-"""The rules that several tables share, each raising one clear error."""
+"""Checks that several tables share; each raises one clear error.
+
+``table`` is what messages call the table: its class, or the file it came from.
+"""
 
 from __future__ import annotations
 
@@ -10,56 +13,77 @@ import pandas as pd
 from likewise.errors import TableError, nearest, some
 
 
-def need_frame(frame: object, noun: str) -> pd.DataFrame:
-    """Return a fresh copy with a plain index, or refuse what is not a table."""
+def need_frame(frame: object, table: str) -> pd.DataFrame:
+    """Return a copy with a plain index; anything but a data frame with unique text column names is an error."""
     if not isinstance(frame, pd.DataFrame):
-        raise TableError(f"{noun} is made from a pandas DataFrame", got=type(frame).__name__)
+        raise TableError(f"{table} needs a pandas DataFrame, not {type(frame).__name__}")
     names = list(frame.columns)
     if not all(isinstance(name, str) for name in names):
-        raise TableError(f"column names of {noun} are text", got=some(n for n in names if not isinstance(n, str)))
+        numbers = some(name for name in names if not isinstance(name, str))
+        raise TableError(f"Column names of {table} are not text: {numbers}", fix="Rename these columns.")
     if len(set(names)) < len(names):
-        raise TableError(f"{noun} has each column once", got=some({n for n in names if names.count(n) > 1}))
+        raise TableError(f"Duplicate column names in {table}: {some(sorted({n for n in names if names.count(n) > 1}))}")
     return frame.reset_index(drop=True)
 
 
-def need_columns(frame: pd.DataFrame, names: Sequence[str], noun: str) -> None:
-    """Every named column is there."""
+def need_columns(frame: pd.DataFrame, names: Sequence[str], table: str) -> None:
+    """Check that every named column exists."""
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        hint = nearest(missing[0], frame.columns)
-        fix = f"{hint} Its columns are {some(frame.columns, 8)}.".strip()
-        raise TableError(f"{noun} needs the column {missing[0]!r}", fix=fix)
+        problem = f"Column {missing[0][:80]!r} not found in {table} (columns: {some(frame.columns, 8)})"
+        raise TableError(problem, fix=nearest(missing[0], frame.columns))
 
 
-def need_values(frame: pd.DataFrame, names: Iterable[str], key: str, noun: str) -> None:
-    """No null in the named columns; culprits are named by their key."""
+def need_values(frame: pd.DataFrame, names: Iterable[str], key: str, table: str) -> None:
+    """Check that the named columns have no missing values; rows are named by their key, or by number without one."""
     for name in names:
         empty = frame[name].isna()
         if empty.any():
-            raise TableError(f"{noun}: {name!r} is never empty", got=f"no value for {some(frame.loc[empty, key])}")
+            keys, rows = frame.loc[empty, key].dropna(), row_numbers(np.flatnonzero(empty))
+            where = f"{key} {some(keys)}" if key != name and len(keys) == empty.sum() else rows
+            raise TableError(
+                f"Column {name!r} of {table} has no value for {where}", fix="Fill it in or remove the row."
+            )
 
 
-def need_unique(frame: pd.DataFrame, names: Sequence[str], noun: str) -> None:
-    """Every combination of the named columns occurs once."""
-    twice = frame.duplicated(list(names), keep="first")
-    if twice.any():
-        rows = frame.loc[twice, list(names)].drop_duplicates()
-        culprits = [" / ".join(str(value) for value in row) for row in rows.itertuples(index=False)]
-        raise TableError(f"{noun}: one row for each {' x '.join(names)}", got=f"more than one for {some(culprits)}")
+def need_unique(frame: pd.DataFrame, names: Sequence[str], table: str) -> None:
+    """Check that every combination of the named columns occurs once."""
+    repeated = frame.duplicated(list(names), keep=False)
+    if repeated.any():
+        keys = frame[list(names)].astype("str").agg(" / ".join, axis=1)
+        culprits = list(dict.fromkeys(keys[repeated]))
+        where = row_numbers(np.flatnonzero(keys == culprits[0]))
+        more = f" and {len(culprits) - 1} more" if len(culprits) > 1 else ""
+        problem = f"Duplicate {' x '.join(names)} in {table}: {some(culprits[:1])} ({where}){more}"
+        raise TableError(problem, fix="Keep one row of each.")
 
 
-def need_numbers(frame: pd.DataFrame, names: Iterable[str], noun: str) -> None:
-    """The named columns are numeric and not infinite (empty is allowed)."""
+def row_numbers(rows: Iterable[int]) -> str:
+    """Name rows by their number, starting at 1 below the header.
+
+    >>> row_numbers([0, 4])
+    'rows 1, 5'
+    """
+    numbers = [int(row) + 1 for row in rows]
+    shown = ", ".join(str(number) for number in numbers[:5])
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return f"row{'s' if len(numbers) > 1 else ''} {shown}{more}"
+
+
+def need_numbers(frame: pd.DataFrame, names: Iterable[str], table: str) -> None:
+    """Convert the named columns to float64; text and infinity are errors, missing values are allowed."""
     for name in names:
         values = pd.to_numeric(frame[name], errors="coerce").astype("float64")
         bad = (values.isna() & frame[name].notna()) | np.isinf(values)
         if bad.any():
-            raise TableError(f"{noun}: {name!r} holds numbers", got=some(frame.loc[bad, name].unique()))
+            culprits = some(frame.loc[bad, name].unique())
+            where = row_numbers(np.flatnonzero(bad))
+            raise TableError(f"Column {name!r} of {table} has values that are not finite numbers: {culprits} ({where})")
         frame[name] = values
 
 
 def as_keys(column: pd.Series) -> pd.Series:
-    """Turn a key column into text: 7, 7.0 and '7' are one key; an empty one stays empty."""
+    """Convert a key column to text: 7, 7.0 and '7' are one key; missing values stay missing."""
     if pd.api.types.is_float_dtype(column.dtype) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
     return column.astype("str").where(column.notna(), None).astype("str")

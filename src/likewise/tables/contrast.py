@@ -1,30 +1,37 @@
-"""Contrast: between whom a comparison is made."""
+"""Contrast: the two groups that are compared."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pandas as pd
 
 from likewise.errors import ContrastError, nearest, some
-from likewise.tables.faces import Faces
+from likewise.tables.images import Images
 
 Level = str | int | float | bool
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two levels of one column. Every difference in likewise is *focal minus reference*."""
+    """Two levels of one column. Every difference in likewise is *focal minus reference*.
+
+    Examples
+    --------
+    >>> from likewise.tables import Contrast
+    >>> print(Contrast("sex", "F", "M"))
+    sex: F - M
+    """
 
     column: str
-    focal: Level = field(kw_only=True)
-    reference: Level = field(kw_only=True)
+    focal: Level
+    reference: Level
 
     def __post_init__(self) -> None:
         if not self.column:
-            raise ContrastError("a contrast names a column", got="an empty name")
+            raise ContrastError("The contrast names no column", fix="Give the name of an attribute column.")
         if str(self.focal) == str(self.reference):
-            raise ContrastError("focal and reference are different levels", got=f"{self.focal!r} for both")
+            raise ContrastError(f"Focal and reference are both {self.focal!r}", fix="Name two different levels.")
 
     @property
     def label(self) -> str:
@@ -34,7 +41,7 @@ class Contrast:
     def __str__(self) -> str:
         return f"{self.column}: {self.label}"
 
-    def side(self, faces: Faces) -> pd.Series:
+    def side(self, faces: Images) -> pd.Series:
         """Return for each image +1 (focal), -1 (reference) or 0 (neither), indexed by image.
 
         Levels are compared as they are written: a table's 1 and a plan's "1" are the same level.
@@ -42,7 +49,7 @@ class Contrast:
         frame = faces.frame
         if self.column not in faces.attributes:
             fix = f"{nearest(self.column, faces.attributes)} The attributes are {some(faces.attributes, 8)}."
-            raise ContrastError(f"the contrast's column {self.column!r} is in the table", fix=fix.strip())
+            raise ContrastError(f"Column {self.column!r} of the contrast not found in Images", fix=fix.strip())
         levels_written = frame[self.column].map(
             {level: written(level) for level in frame[self.column].dropna().unique()}
         )
@@ -52,9 +59,7 @@ class Contrast:
             if not hit.any():
                 levels = sorted(levels_written.dropna().unique())
                 fix = f"{nearest(str(level), levels)} The levels are {some(levels, 8)}."
-                raise ContrastError(
-                    f"both levels occur in {self.column!r}", got=f"none that is {level!r}", fix=fix.strip()
-                )
+                raise ContrastError(f"Level {level!r} does not occur in column {self.column!r}", fix=fix.strip())
             side[hit] = sign
         return side
 

@@ -1,16 +1,17 @@
-"""Estimates: what follows, with an interval. One tidy rectangle, never nested."""
+"""Estimates: numbers with intervals, one tidy rectangle, and the one constructor of its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
+import numpy as np
 import pandas as pd
 
 from likewise.errors import TableError, nearest, some
 from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values
-from likewise.tables.stats import STATS
-from likewise.tables.table import Table, counted
+from likewise.tables.statistics import STATS
+from likewise.tables.table import Table
 
 COLUMNS = (
     "quantity",
@@ -24,28 +25,125 @@ COLUMNS = (
     "n",
     "clusters",
     "method",
+    "estimand",
 )
+SHOWN = 20  # rows that print(estimates) shows
+_ZERO = 1e-9  # a difference below this is rounding noise, and is stored and printed as 0
+
+
+class Estimated(Protocol):
+    """A number with both ends of its interval (NaN without one) and the clusters it rests on."""
+
+    @property
+    def estimate(self) -> float: ...  # noqa: D102
+    @property
+    def low(self) -> float: ...  # noqa: D102
+    @property
+    def high(self) -> float: ...  # noqa: D102
+    @property
+    def clusters(self) -> int: ...  # noqa: D102
+
+
+def row(
+    quantity: str,
+    stat: str,
+    sample: str,
+    group: str,
+    found: Estimated | float,
+    *,
+    n: int,
+    method: str,
+    level: float = np.nan,
+    clusters: int | None = None,
+    estimand: str = "",
+) -> dict[str, object]:
+    """Return one row of Estimates: the only place where rows are made.
+
+    Parameters
+    ----------
+    quantity, stat, sample, group
+        What was measured, which registered statistic, on which sample, for which group.
+    found
+        An estimate with its interval, or a bare number (a p-value, a bound) without one.
+    n
+        Rows that the number rests on.
+    method
+        How it was estimated. A remark follows after a semicolon (see ``remarked``).
+    level
+        Confidence level of the interval.
+    clusters
+        Independent clusters; taken from ``found`` unless given.
+    estimand
+        What the number estimates: ``unadjusted``, ``ATT``, ``ATM`` ... (see docs/statistics.md).
+
+    Returns
+    -------
+    dict
+        A row for ``Estimates.of``. An interval of no width is remarked: no variation in the sample is not certainty.
+
+    Examples
+    --------
+    >>> line = row("vgg: distance", "p_value", "matched", "female - male", 0.2, n=40, clusters=40, method="sign flips")
+    >>> line["estimate"], line["n"]
+    (0.2, 40)
+    """
+    if isinstance(found, int | float):
+        value, low, high, behind = float(found), np.nan, np.nan, n
+    else:
+        value, low, high, behind = found.estimate, found.low, found.high, found.clusters
+    if stat in STATS and STATS[stat].scale == "difference":
+        value, low, high = (0.0 if abs(number) < _ZERO else number for number in (value, low, high))
+    if low == high and "; " not in method:
+        method = remarked(method, "no variation in this sample, which is not certainty")
+    return {
+        "quantity": quantity, "stat": stat, "sample": sample, "group": group, "estimate": value, "low": low,
+        "high": high, "level": level, "n": n, "clusters": behind if clusters is None else clusters, "method": method,
+        "estimand": estimand,
+    }  # fmt: skip
+
+
+def remarked(method: str, remark: str) -> str:
+    """Return the method with a remark, if there is one.
+
+    Examples
+    --------
+    >>> remarked("Wilson", "rare")
+    'Wilson; rare'
+    """
+    return f"{method}; {remark}" if remark else method
 
 
 class Estimates(Table):
-    """Rows of ``estimate`` with ``low`` and ``high``, over how many rows and independent clusters, and how.
+    """A tidy table of estimates with intervals.
 
-    ``quantity`` is what was measured (a covariate, a rater's question), ``stat`` a registered record, ``sample``
-    on which images (all, matched, counterfactual ...), ``group`` for whom. An interval that does not exist is
-    empty on both ends; one that is there holds its estimate.
+    Columns: ``quantity`` (a covariate, a rater's question), ``stat`` (a registered statistic), ``sample`` (all,
+    matched, counterfactual ...), ``group``, ``estimate``, ``low``, ``high``, ``level``, ``n`` (rows), ``clusters``
+    (independent clusters), ``method`` and ``estimand``. A missing interval is empty on both ends; an interval contains
+    its estimate.
+
+    Examples
+    --------
+    >>> line = row("age", "smd", "all", "female - male", 0.25, n=100, method="pooled sd")
+    >>> print(Estimates.of([line]))
+    Estimates: 1 row
+    quantity  stat  sample  group          estimate
+    age       smd   all     female - male  0.25
     """
 
-    text_columns: ClassVar[tuple[str, ...]] = ("quantity", "stat", "sample", "group", "method")
+    text_columns: ClassVar[tuple[str, ...]] = ("quantity", "stat", "sample", "group", "method", "estimand")
 
     def _checked(self, frame: pd.DataFrame) -> pd.DataFrame:
         frame = need_frame(frame, "Estimates")
+        if "estimand" not in frame.columns:  # tables written before the column existed
+            frame["estimand"] = ""
         need_columns(frame, COLUMNS, "Estimates")
         unknown = [name for name in frame.columns if name not in COLUMNS]
         if unknown:
-            raise TableError(f"Estimates has the columns {some(COLUMNS, 11)}", got=some(unknown))
+            raise TableError(f"Estimates has unknown columns: {some(unknown)}", fix=f"Columns: {some(COLUMNS, 12)}.")
         keys = ["quantity", "stat", "sample", "group"]
         for name in [*keys, "method"]:
             frame[name] = as_keys(frame[name])
+        frame["estimand"] = frame["estimand"].astype(object).where(frame["estimand"].notna(), "").astype("str")
         need_numbers(frame, ["estimate", "low", "high", "level", "n", "clusters"], "Estimates")
         need_values(frame, [*keys, "method", "estimate", "n", "clusters"], "quantity", "Estimates")
         need_unique(frame, keys, "Estimates")
@@ -55,14 +153,16 @@ class Estimates(Table):
 
     @classmethod
     def of(cls, rows: Iterable[dict[str, object]]) -> Estimates:
-        """Make estimates from rows; no rows make an empty table."""
+        """Make estimates from rows (see ``row``); no rows make an empty table."""
         return cls(pd.DataFrame(list(rows), columns=list(COLUMNS)))
 
     @classmethod
     def together(cls, parts: Iterable[Estimates]) -> Estimates:
-        """Put several rectangles into one."""
+        """Concatenate several tables of estimates (also as ``Estimates.concat``)."""
         frames = [part.frame for part in parts if len(part)]
         return cls(pd.concat(frames, ignore_index=True)) if frames else cls.of([])
+
+    concat = together
 
     def where(self, **values: str) -> Estimates:
         """Return the rows with these values, e.g. ``where(stat="gap", sample="all")``."""
@@ -72,39 +172,63 @@ class Estimates(Table):
             keep &= self._frame[name] == value
         return Estimates(self._frame[keep])
 
+    def __str__(self) -> str:
+        """Show the estimates: quantity, statistic, sample, group, estimate and interval."""
+        return "\n".join(self._lines())
+
     def _lines(self) -> list[str]:
-        frame = self._frame
-        strongest = frame.iloc[int(frame["estimate"].abs().to_numpy().argmax())] if len(frame) else None
-        return [
-            f"Estimates: {len(frame)} rows",
-            f"  quantities ({frame['quantity'].nunique()}): {counted(frame['quantity'])}",
-            f"  statistics: {counted(frame['stat'])}",
-            f"  samples: {counted(frame['sample'])}",
-            f"  methods: {counted(frame['method'])}",
-            "  no rows" if strongest is None else f"  largest: {_said(strongest)}",
-        ]
+        frame = self._frame.head(SHOWN)
+        head = [f"Estimates: {len(self._frame)} row{'' if len(self._frame) == 1 else 's'}"]
+        if frame.empty:
+            return head
+        shown = {name: frame[name].tolist() for name in ("quantity", "stat", "sample", "group")}
+        shown["estimate"] = [printed(value) for value in frame["estimate"]]
+        if frame["low"].notna().any():
+            ends = zip(frame["low"], frame["high"], frame["level"], strict=True)
+            shown["interval"] = [_interval(*end) for end in ends]
+        lines = _aligned(shown)
+        more = len(self._frame) - len(frame)
+        return head + lines + ([f"... and {more} more rows (see .frame)"] if more else [])
 
 
-def _said(row: pd.Series) -> str:
-    interval = "" if pd.isna(row["low"]) else f" ({row['low']:.3g} to {row['high']:.3g})"
-    return f"{row['quantity']}, {row['stat']}, {row['sample']}, {row['group']}: {row['estimate']:.3g}{interval}"
+def printed(value: float) -> str:
+    """Return a number with three significant digits; rounding noise is 0.
+
+    Examples
+    --------
+    >>> printed(6.9e-17), printed(0.12345)
+    ('0', '0.123')
+    """
+    return "0" if abs(value) < _ZERO else f"{value:.3g}"
+
+
+def _interval(low: float, high: float, level: float) -> str:
+    return "" if pd.isna(low) else f"{printed(low)} to {printed(high)} ({level:.0%})".replace("%", " %")
+
+
+def _aligned(columns: dict[str, list[str]]) -> list[str]:
+    """Return a header and one line a row, columns padded to equal width."""
+    cells = {name: [name, *values] for name, values in columns.items()}
+    width = {name: max(map(len, values)) for name, values in cells.items()}
+    rows = zip(*([cell.ljust(width[name]) for cell in values] for name, values in cells.items()), strict=True)
+    return ["  ".join(cells).rstrip() for cells in rows]
 
 
 def _check_stats(frame: pd.DataFrame) -> None:
-    strange = [name for name in frame["stat"].unique() if name not in STATS]
-    if strange:
-        fix = nearest(strange[0], STATS) or "Register it with register_stat."
-        raise TableError("every stat is a registered record", got=some(strange), fix=fix)
+    unknown = [name for name in frame["stat"].unique() if name not in STATS]
+    if unknown:
+        fix = nearest(unknown[0], STATS) or "Register it with register_stat."
+        raise TableError(f"Estimates has unknown statistics: {some(unknown)}", fix=fix)
 
 
 def _check_intervals(frame: pd.DataFrame) -> None:
     half = frame["low"].isna() != frame["high"].isna()
     outside = (frame["low"] > frame["estimate"]) | (frame["estimate"] > frame["high"])
-    unlevelled = frame["low"].notna() & ~frame["level"].between(0, 1, inclusive="neither")
-    for bad, rule in (
-        (half, "an interval has both ends"),
-        (outside, "low <= estimate <= high"),
-        (unlevelled, "an interval has a level in (0, 1)"),
+    no_level = frame["low"].notna() & ~frame["level"].between(0, 1, inclusive="neither")
+    for bad, problem in (
+        (half, "Interval with one end only"),
+        (outside, "Estimate outside its interval"),
+        (no_level, "Interval without a level between 0 and 1"),
     ):
         if bad.any():
-            raise TableError(rule, got=f"otherwise for {some(frame.loc[bad, 'quantity'])}")
+            raise TableError(f"{problem}, for {some(frame.loc[bad, 'quantity'])}")

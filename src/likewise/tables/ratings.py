@@ -15,10 +15,27 @@ COLUMNS = ("unit", "rater", "question", "value", "seconds", "session", "confiden
 
 
 class Ratings(Table):
-    """One answer a row: ``unit`` (an image or a pair), ``rater``, ``question``, ``value``.
+    """One answer a row: ``unit`` (an image or a trial), ``rater``, ``question``, ``value``.
 
-    A recogniser, a classifier and a crowd worker are all raters. An empty value means that the rater gave no
-    answer (no face found, question skipped): it is kept and counted, never taken for an answer.
+    A recognizer, a classifier and a person are all raters. An empty value means that there is no answer (no face
+    detected, question skipped): it is kept and counted, and never treated as an answer.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns ``unit``, ``rater``, ``question`` and ``value``; optionally ``seconds``, ``session`` and
+        ``confidence``. One row a unit, rater and question.
+    units : iterable of str, optional
+        The images or trials of the design; any other unit is an error.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ratings = Ratings(
+    ...     pd.DataFrame({"unit": ["a|b", "c|d"], "rater": "net", "question": "distance", "value": [0.4, None]})
+    ... )
+    >>> len(ratings), int(ratings.frame["value"].isna().sum())
+    (2, 1)
     """
 
     text_columns: ClassVar[tuple[str, ...]] = ("unit", "rater", "question", "session")
@@ -33,7 +50,7 @@ class Ratings(Table):
         need_columns(frame, ["unit", "rater", "question", "value"], "Ratings")
         unknown = [name for name in frame.columns if name not in COLUMNS]
         if unknown:
-            raise TableError(f"Ratings has the columns {some(COLUMNS, 7)}", got=some(unknown))
+            raise TableError(f"Ratings has unknown columns: {some(unknown)}", fix=f"Columns: {some(COLUMNS, 7)}.")
         for name in ("unit", "rater", "question"):
             frame[name] = as_keys(frame[name])
         need_values(frame, ["unit", "rater", "question"], "unit", "Ratings")
@@ -45,8 +62,8 @@ class Ratings(Table):
         """Every unit is one of these images or pairs."""
         unknown = sorted(set(self._frame["unit"]) - set(units))
         if unknown:
-            fix = "Ratings belong to images or pairs of this audit; make them anew if the design has changed."
-            raise TableError("every rated unit is known", got=some(unknown), fix=fix)
+            fix = "They must be images or trials of this audit; rate again if the design has changed."
+            raise TableError(f"Rated units that are not in the design: {some(unknown)}", fix=fix)
 
     @classmethod
     def together(cls, parts: Iterable[Ratings]) -> Ratings:

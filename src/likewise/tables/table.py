@@ -1,4 +1,4 @@
-"""What every table has: a checked frame that cannot change, and ways to look at it and keep it."""
+"""Base of every table: a validated, immutable data frame with a summary, reading and writing."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import pandas as pd
 
-from likewise.tables.files import read_frame, write_frame
+from likewise.tables.io import read_frame, write_frame
 
 
-class Noun:
-    """Frozen, with a six-line summary and a face in notebooks."""
+class FrozenRecord:
+    """An immutable object with a summary of at most six lines and an HTML form for notebooks."""
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} cannot be changed; make a new one")
+        raise AttributeError(f"{type(self).__name__} is immutable; create a new one")
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A copy of the rows: changing it changes nothing here."""
+        """A copy of the rows."""
         raise NotImplementedError
 
     def _lines(self) -> list[str]:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        """Say in six lines what this is and how it came about."""
-        return "\n".join((self._lines() + [""] * 6)[:6])
+        """Summarize the table in at most six lines."""
+        return "\n".join([line for line in self._lines() if line][:6])
 
     def __repr__(self) -> str:
         return f"<{self._lines()[0]}>"
@@ -42,8 +42,8 @@ class Noun:
         return f"<div><p>{head}</p>{self.frame.head(10).to_html(index=False, border=0)}</div>"
 
 
-class Table(Noun):
-    """A noun that is a frame. Subclasses say what a right frame is in ``_checked`` and describe it in ``_lines``."""
+class Table(FrozenRecord):
+    """A table that holds a data frame. Subclasses validate it in ``_checked`` and summarize it in ``_lines``."""
 
     text_columns: ClassVar[tuple[str, ...]] = ()
     _frame: pd.DataFrame
@@ -56,7 +56,7 @@ class Table(Noun):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A copy of the rows: changing it changes nothing here."""
+        """A copy of the rows."""
         return self._frame.copy()
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Table(Noun):
     __hash__ = None  # type: ignore[assignment]  # tables are compared by their rows, never used as keys
 
     def write(self, path: str | Path) -> Path:
-        """Write to ``.parquet`` (everything) or ``.csv`` (the rows), whole or not at all."""
+        """Write to ``.parquet`` (rows and metadata) or ``.csv`` (rows), atomically."""
         target = Path(path)
         write_frame(target, self._rows_to_write(), self._meta())
         return target
@@ -81,7 +81,7 @@ class Table(Noun):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read what ``write`` wrote, or any table with the right columns."""
+        """Read a table that ``write`` wrote, or any table with the same columns."""
         frame, meta = read_frame(Path(path), text=cls.text_columns)
         return cls._restored(frame, meta)
 
@@ -91,7 +91,21 @@ class Table(Noun):
 
 
 def counted(values: pd.Series, most: int = 4) -> str:
-    """Count the commonest values: ``female 120, male 110``."""
+    """Count the most frequent values.
+
+    >>> counted(pd.Series(["male", "female", "female"]))
+    'female 2, male 1'
+    """
     counts = values.value_counts().sort_index().sort_values(ascending=False, kind="stable")
     shown = ", ".join(f"{value} {count}" for value, count in counts.head(most).items())
     return shown + (f" and {len(counts) - most} more" if len(counts) > most else "")
+
+
+def listed(names: list[str], most: int = 8) -> str:
+    """List the first names and count the rest.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) or "none") + more

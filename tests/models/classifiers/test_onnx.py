@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from likewise.errors import InputError, SpecError
-from likewise.plugins import create
-from likewise.weights.convert.graph import Graph, Step
-from likewise.weights.convert.onnx_graph import write_onnx
+from likewise.runtime.registry import create
+from likewise.weights.formats.graph import Graph, Step
+from likewise.weights.formats.onnx_graph import write_onnx
 
 CARD = """
 name = "warmth"
-licence = "mine"
+license = "mine"
 model = "model.onnx"
 labels = "labels.txt"
 activation = "{activation}"
-[intake]
+[preprocessing]
 size = 16
 layout = "NHWC"
 mean = 0
@@ -53,14 +53,14 @@ def test_an_activation_makes_scores_of_logits(folder, activation):
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("card.toml", 'licence = "mine"', "", "says 'licence'"),
+        ("card.toml", 'license = "mine"', "", "Missing key 'license'"),
         ("card.toml", "activation", "activision", "Did you mean 'activation'"),
-        ("card.toml", '"none"', '"argmax"', "activation is one of"),
-        ("card.toml", "size = 16", "size = 20", "as its card says"),
-        ("card.toml", "size = 16", "", "intake.size"),
-        ("card.toml", "name =", "name", "is a TOML file"),
-        ("labels.txt", "blue\n", "", "a label for each of its 3 answers"),
-        ("labels.txt", "blue", "red", "twice 'red'"),
+        ("card.toml", '"none"', '"argmax"', "activation is 'argmax'"),
+        ("card.toml", "size = 16", "size = 20", "as its model card says"),
+        ("card.toml", "size = 16", "", "Missing key 'size'"),
+        ("card.toml", "name =", "name", "is not valid TOML"),
+        ("labels.txt", "blue\n", "", "3 outputs, but its label file has 2"),
+        ("labels.txt", "blue", "red", "Duplicate labels.*'red'"),
     ],
 )
 def test_a_wrong_card_says_what_is_wrong(folder, file, old, new, said):

@@ -1,1 +1,1 @@
-"""Classifiers: what a network calls a picture or a face. They are under audit here; none of them is a labeller."""
+"""Classifiers of images or faces: objects of audits, not sources of labels."""

@@ -1,13 +1,13 @@
-"""Face classifiers: gender, age, race and emotion as some published networks see them.
+"""Face classifiers: gender, age, race and emotion as predicted by published networks.
 
-Each is something to audit. What it says is a prediction about an appearance, not about a person; a face that is not
-found gets no answer (NaN).
+Each is an object of audits. It predicts an appearance, not a property of a person; an image without a detected face
+gets NaN.
 
 - ``gender``, ``age``: residual networks on dlib's chips of 32 and 64 px, with dlib's five points (Cydral, CC0).
 - ``gear``: race, gender and age of a 198 px crop, trained on UTKFace.
-- ``emotion``: a small Xception on grey crops of 64 px, trained on FER-2013. Arriaga, Valdenegro-Toro and Plöger,
+- ``emotion``: a small Xception on gray crops of 64 px, trained on FER-2013. Arriaga, Valdenegro-Toro and Plöger,
   "Real-time convolutional neural networks for emotion and gender classification", 2017.
-- ``faceres-gender``, ``faceres-age``: the other two heads of the recogniser FaceRes. Savchenko, "Efficient facial
+- ``faceres-gender``, ``faceres-age``: the other two heads of the recognizer FaceRes. Savchenko, "Efficient facial
   representations for age, gender and identity recognition in organizing photo albums", PeerJ CS 2019.
 """
 
@@ -19,14 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import InputError, SpecError
-from likewise.models.batches import in_batches
-from likewise.models.intake import Intake
-from likewise.models.needs import licence_of
-from likewise.models.recognisers.foreign import FACERES_INTAKE
-from likewise.models.recognisers.onnx import session
-from likewise.models.seen import Seen, look_for_faces
-from likewise.plugins import Array, Pictures
+from likewise.models.detectors.detected_faces import DetectedFaces, detect_faces
+from likewise.models.preprocessing import Preprocessing
+from likewise.models.recognizers.onnx import session
+from likewise.models.recognizers.pretrained import FACERES_PREPROCESSING
+from likewise.runtime.registry import Array, Pictures
+from likewise.runtime.threads import in_batches
 from likewise.weights import where
+from likewise.weights.licenses import license_of
 
 _BATCH = 8
 _DLIB_MEAN = (122.782, 117.001, 104.298)
@@ -35,33 +35,33 @@ BANDS = ((0, 2), (3, 9), (10, 19), (20, 29), (30, 39), (40, 49), (50, 59), (60, 
 
 
 class FaceClassifier:
-    """A network that looks at one face a picture; a subclass says what it looks at and what it answers."""
+    """A network for the central face of an image; a subclass defines its crop and its labels."""
 
     network: str
-    intake: Intake
+    preprocessing: Preprocessing
     threshold = 0.5
 
-    def __init__(self, *, weights: str = "", device: str = "cpu", finder: str = "dlib", batch: int = _BATCH) -> None:
+    def __init__(self, *, weights: str = "", device: str = "cpu", detector: str = "dlib", batch: int = _BATCH) -> None:
         if batch < 1:
-            raise SpecError("a batch has at least 1 face", got=str(batch))
+            raise SpecError(f"batch is {batch}; it must be at least 1")
         self.name = self.network
         self._session = session(str(where(weights or self.network)), device)
-        self._batch, self.finder = batch, finder
-        """Who finds the faces for it: whose licence is noted, too."""
-        self.licence = licence_of(weights or self.network)
+        self._batch, self.detector = batch, detector
+        """The detector, whose license is recorded, too."""
+        self.license = license_of(weights or self.network)
         self._check_network(weights or self.network)
 
     def _check_network(self, weights: str) -> None:
-        """Look at a blank face, so that the wrong file is noticed before the work and not in the middle of it."""
+        """Run on no face, so that the wrong file is noticed before the work and not in the middle of it."""
         try:
-            self.labelled(Seen(np.zeros((0, 8, 8, 3), np.uint8), [], "dlib"))
+            self.labeled(DetectedFaces(np.zeros((0, 8, 8, 3), np.uint8), [], "dlib"))
         except Exception as error:  # the runtime has an exception of its own for every wrong shape
             got = f"{weights!r} ({type(error).__name__}: {str(error).splitlines()[0][:160]})"
-            raise InputError(f"the weights are those of {self.name}", got=got) from error
+            raise InputError(f"These are not the weights of {self.name}: {got}") from error
 
-    def outputs(self, seen: Seen) -> dict[str, Array]:
+    def outputs(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the network's outputs ``[n, k]`` by name; NaN where no face was found."""
-        crops = seen.crops(self.intake.template, self.intake.size)
+        crops = seen.crops(self.preprocessing.template, self.preprocessing.size)
         blank = np.zeros((1, *crops.shape[1:]), np.uint8)  # so that no face at all has the network's width, too
         parts = [self._run(blank), *in_batches(self._run, crops, self._batch)]
         names = [output.name for output in self._session.get_outputs()]
@@ -70,13 +70,13 @@ class FaceClassifier:
 
     def prepared(self, crops: Pictures) -> Array:
         """Return the network's input from crops."""
-        return self.intake.prepared(crops)
+        return self.preprocessing.prepared(crops)
 
     def score(self, pictures: Pictures) -> dict[str, Array]:
         """Return each label's probability."""
-        return self.labelled(look_for_faces(pictures, self.finder))
+        return self.labeled(detect_faces(pictures, self.detector))
 
-    def labelled(self, seen: Seen) -> dict[str, Array]:
+    def labeled(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return each label's probability for faces that were found already."""
         raise NotImplementedError
 
@@ -89,9 +89,11 @@ class Gender(FaceClassifier):
     """Two labels: ``female`` and ``male``."""
 
     network = "gender-v1"
-    intake = Intake(size=32, template="face-20", finder="dlib", mean=_DLIB_MEAN, scale=(256.0, 256.0, 256.0))
+    preprocessing = Preprocessing(
+        size=32, template="face-20", detector="dlib", mean=_DLIB_MEAN, scale=(256.0, 256.0, 256.0)
+    )
 
-    def labelled(self, seen: Seen) -> dict[str, Array]:
+    def labeled(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the probabilities of both."""
         return named(self.outputs(seen)["probabilities"], ("female", "male"))
 
@@ -100,14 +102,16 @@ class Age(FaceClassifier):
     """Nine bands of age, summed from 81 classes of a year each; ``years`` gives the expected age."""
 
     network = "age-v1"
-    intake = Intake(size=64, template="face-20", finder="dlib", mean=_DLIB_MEAN, scale=(256.0, 256.0, 256.0))
+    preprocessing = Preprocessing(
+        size=64, template="face-20", detector="dlib", mean=_DLIB_MEAN, scale=(256.0, 256.0, 256.0)
+    )
     years_of_classes = np.array([0.25, *range(1, 81)], dtype=np.float32)
 
-    def labelled(self, seen: Seen) -> dict[str, Array]:
+    def labeled(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the probability of each band."""
         return banded(self.outputs(seen)["probabilities"], np.arange(81))
 
-    def years(self, seen: Seen) -> Array:
+    def years(self, seen: DetectedFaces) -> Array:
         """Return the expected age ``[n]``; the class of the newborn counts as a quarter of a year."""
         expected: Array = self.outputs(seen)["probabilities"] @ self.years_of_classes
         return expected
@@ -117,13 +121,13 @@ class FaceResGender(FaceClassifier):
     """FaceRes's gender: ``female`` and ``male``."""
 
     network = "faceres"
-    intake = FACERES_INTAKE
+    preprocessing = FACERES_PREPROCESSING
 
-    def __init__(self, *, weights: str = "", device: str = "cpu", finder: str = "dlib", batch: int = _BATCH) -> None:
-        super().__init__(weights=weights, device=device, finder=finder, batch=batch)
+    def __init__(self, *, weights: str = "", device: str = "cpu", detector: str = "dlib", batch: int = _BATCH) -> None:
+        super().__init__(weights=weights, device=device, detector=detector, batch=batch)
         self.name = "faceres-gender"
 
-    def labelled(self, seen: Seen) -> dict[str, Array]:
+    def labeled(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the probabilities of both."""
         male = self.outputs(seen)["male"]
         both = np.concatenate([1 - male, male], axis=1).astype(np.float32)
@@ -133,51 +137,53 @@ class FaceResGender(FaceClassifier):
 class FaceResAge(FaceClassifier):
     """FaceRes's age, in nine bands; ``years`` gives the expected age."""
 
-    network, intake = FaceResGender.network, FaceResGender.intake
+    network, preprocessing = FaceResGender.network, FaceResGender.preprocessing
 
-    def __init__(self, *, weights: str = "", device: str = "cpu", finder: str = "dlib", batch: int = _BATCH) -> None:
-        super().__init__(weights=weights, device=device, finder=finder, batch=batch)
+    def __init__(self, *, weights: str = "", device: str = "cpu", detector: str = "dlib", batch: int = _BATCH) -> None:
+        super().__init__(weights=weights, device=device, detector=detector, batch=batch)
         self.name = "faceres-age"
 
-    def labelled(self, seen: Seen) -> dict[str, Array]:
+    def labeled(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the probability of each band."""
         return banded(self.outputs(seen)["age"], np.arange(1, 101))
 
-    def years(self, seen: Seen) -> Array:
+    def years(self, seen: DetectedFaces) -> Array:
         """Return the expected age ``[n]``."""
         expected = self.outputs(seen)["age"] @ np.arange(1, 101, dtype=np.float32)
         return expected.astype(np.float32)
 
 
 class Gear(FaceClassifier):
-    """Race (5 labels), gender (2) and age (7 bands): weak, and therefore something to audit, not a labeller."""
+    """Race (5 labels), gender (2) and age (7 bands): weak: an object of audits, not a source of labels."""
 
     network = "gear"
-    intake = Intake(size=198, template="chip", finder="dlib", layout="NHWC", mean=(0, 0, 0), scale=(255, 255, 255))
+    preprocessing = Preprocessing(
+        size=198, template="chip", detector="dlib", layout="NHWC", mean=(0, 0, 0), scale=(255, 255, 255)
+    )
     answers: Mapping[str, Sequence[str]] = {
         "race": ("white", "black", "asian", "indian", "another race"),
         "gender": ("male", "female"),
         "age": ("20 or less", "21-25", "26-30", "31-40", "41-50", "51-60", "more than 60"),
     }
 
-    def labelled(self, seen: Seen) -> dict[str, Array]:
+    def labeled(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the probability of each label within its question."""
         given = self.outputs(seen)
         return {k: v for question, labels in self.answers.items() for k, v in named(given[question], labels).items()}
 
 
 class Emotion(FaceClassifier):
-    """Seven emotions that a face is said to show."""
+    """Seven emotions."""
 
     network = "emotion"
-    intake = Intake(size=64, template="face-20", finder="dlib", layout="NHWC")
+    preprocessing = Preprocessing(size=64, template="face-20", detector="dlib", layout="NHWC")
 
     def prepared(self, crops: Pictures) -> Array:
-        """Return grey crops in [-1, 1]."""
-        grey = crops.astype(np.float32) @ np.array([0.2989, 0.587, 0.114], np.float32)
-        return np.asarray(grey / 127.5 - 1, dtype=np.float32)[..., None]
+        """Return gray crops in [-1, 1]."""
+        gray = crops.astype(np.float32) @ np.array([0.2989, 0.587, 0.114], np.float32)
+        return np.asarray(gray / 127.5 - 1, dtype=np.float32)[..., None]
 
-    def labelled(self, seen: Seen) -> dict[str, Array]:
+    def labeled(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the probability of each emotion."""
         return named(self.outputs(seen)["emotion"], ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral"))
 

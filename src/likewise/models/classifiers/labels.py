@@ -9,14 +9,14 @@ import numpy as np
 import torch
 
 from likewise.errors import SpecError
-from likewise.models.batches import in_batches
+from likewise.models.classifiers.efficientnet_lite import FEATURES, LABELS, VARIANTS, EfficientNetLite, prepared
 from likewise.models.device import device as device_of
-from likewise.models.efficientnet_lite import FEATURES, LABELS, VARIANTS, EfficientNetLite, prepared
-from likewise.models.needs import licence_of
 from likewise.models.state import fill, read_state
-from likewise.plugins import Array, Pictures
+from likewise.runtime.registry import Array, Pictures
+from likewise.runtime.threads import in_batches
 from likewise.tables import Vectors
 from likewise.weights import where
+from likewise.weights.licenses import license_of
 
 _BATCH = 8
 
@@ -24,22 +24,22 @@ _BATCH = 8
 @lru_cache(maxsize=1)
 def label_names() -> tuple[str, ...]:
     """Return the 1,000 names in the network's order: plain words for ImageNet's synsets."""
-    text = (files("likewise.models") / "labels" / "imagenet_1000.txt").read_text(encoding="utf-8")
+    text = (files("likewise.models.classifiers") / "data" / "imagenet_1000.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())
 
 
 class EfficientNetLabels:
-    """The occupant ``efficientnet-lite``: looks at the whole picture, not at a face."""
+    """The component ``efficientnet-lite``: looks at the whole picture, not at a face."""
 
     threshold = 0.1  # chances of 1,000 labels: a tenth is a hundred times what guessing gives
 
     def __init__(self, *, variant: int = 0, weights: str = "", device: str = "cpu", batch: int = _BATCH) -> None:
         if variant not in VARIANTS:
-            raise SpecError("variant is 0, 1 or 2", got=repr(variant))
+            raise SpecError(f"Unknown variant {variant!r} of efficientnet-lite", fix="Choose 0, 1 or 2.")
         if batch < 1:
-            raise SpecError("a batch has at least 1 picture", got=str(batch))
+            raise SpecError(f"batch is {batch}; it must be at least 1")
         self.name = f"efficientnet-lite{variant}"
-        self.licence = licence_of(weights or self.name)
+        self.license = license_of(weights or self.name)
         self._device, self._batch, self._size = device_of(device), batch, VARIANTS[variant].size
         self._network = _loaded(str(where(weights or self.name)), variant).to(self._device)
 

@@ -1,15 +1,31 @@
-// Enhancement only: every page works without it. Number keys answer, z enlarges, answers are sent without a reload.
+// Enhancement only: every page works without it. Number keys choose, z enlarges, responses are sent without a reload.
 "use strict";
 (() => {
   const $ = (selector, from = document) => from.querySelector(selector);
   let busy = false;
-  let keys = true; // single keys can be switched off, for those who speak or whose hand slips
+  let keys = true; // single keys can be switched off, for speech input and unsteady hands
 
   function offerKeys() {
     const button = $("[data-keys]");
-    if (!button) return;
-    button.hidden = !$("form[data-task]");
-    button.setAttribute("aria-pressed", String(keys));
+    if (button) {
+      button.hidden = !$("form[data-task]");
+      button.setAttribute("aria-pressed", String(keys));
+    }
+    markOpen();
+  }
+
+  // The first question without a response, else the last one: the number keys answer it.
+  function openGroup(form) {
+    const groups = [...form.querySelectorAll("fieldset")];
+    return groups.find((group) => !$("input:checked", group)) || groups[groups.length - 1];
+  }
+
+  // Numbers are shown beside the options that they choose now, and nowhere else.
+  function markOpen() {
+    const form = $("form[data-task]");
+    if (!form) return;
+    const open = keys ? openGroup(form) : null;
+    form.querySelectorAll("fieldset").forEach((group) => group.classList.toggle("keyed", group === open));
   }
 
   function swap(text, address) {
@@ -66,18 +82,18 @@
     send(form, body);
   });
 
-  // The first group without an answer is the one that a number key answers.
   function press(key) {
     const form = $("form[data-task]");
     if (!form) return;
     const button = $(`button[data-key="${key}"]`, form);
     if (button) { button.click(); return; }
     const groups = [...form.querySelectorAll("fieldset")];
-    const open = groups.find((group) => !$("input:checked", group)) || groups[groups.length - 1];
+    const open = openGroup(form);
     const choice = open && $(`input[data-key="${key}"]`, open);
     if (!choice) return;
     choice.checked = true;
     choice.focus();
+    markOpen();
     if (groups.every((group) => $("input:checked", group)) && !$("textarea", form)) form.requestSubmit($("[data-next]", form));
   }
 
@@ -103,6 +119,8 @@
     event.preventDefault();
     enlarge(link);
   });
+
+  document.addEventListener("change", markOpen);
 
   document.addEventListener("keydown", (event) => {
     if (!keys || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;

@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from likewise.errors import UnsafeFileError, WeightsError, some
-from likewise.tables.files import replacing
+from likewise.errors import UnsafeFileError, WeightsError
+from likewise.tables.io import replacing
 
 _UNITS = {
     "_conv_stem": "stem.0", "_bn0": "stem.1", "_conv_head": "head.0", "_bn1": "head.1", "_fc": "labels",
@@ -27,11 +27,11 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     ((name, path),) = members.items()
     found = re.search(r"efficientnet-lite([0-2])", name)
     if not found:
-        raise WeightsError("the file's name says which EfficientNet-Lite it is", got=name)
+        raise WeightsError(f"The file name {name!r} does not name an EfficientNet-Lite variant")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        raise UnsafeFileError(f"{path.name} holds tensors only", got=str(error).splitlines()[0]) from error
+        raise UnsafeFileError(f"{path.name} holds more than tensors: {str(error).splitlines()[0][:200]}") from error
     tensors = {renamed(key): tensor.contiguous() for key, tensor in state.items()}
     with replacing(target) as temporary:
         save_file(tensors, temporary, metadata={"network": f"efficientnet-lite{found[1]}"})
@@ -44,4 +44,4 @@ def renamed(name: str) -> str:
         return f"blocks.{parts[1]}.{_IN_BLOCK[parts[2]]}.{parts[3]}"
     if len(parts) == 2 and parts[0] in _UNITS:
         return f"{_UNITS[parts[0]]}.{parts[1]}"
-    raise WeightsError(f"a tensor of EfficientNet-Lite is one of {some(_UNITS, 8)} or in a block", got=repr(name))
+    raise WeightsError(f"Unknown tensor {name[:80]!r} in an EfficientNet-Lite checkpoint")

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from safetensors.numpy import save_file
 
 from likewise.errors import WeightsError, some
-from likewise.weights.unpickle import load
+from likewise.weights.formats.describe import brief_names
+from likewise.weights.formats.pickles.unpickle import load
 
 Array = npt.NDArray[np.float32]
 _CONVS = {"VGG16_0": ("vgg16", 13), "AlexNet_0": ("alexnet", 5)}
@@ -29,12 +30,13 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     found = [root for root in _CONVS if any(name.startswith(f"{root}/") for name in tree)]
     if len(found) != 1:
         raise WeightsError(
-            f"an LPIPS checkpoint holds one of {some(_CONVS)}", got=some({n.split("/")[0] for n in tree})
+            f"The checkpoint holds {brief_names({n.split('/')[0] for n in tree})}; "
+            f"an LPIPS checkpoint holds one of {some(_CONVS)}"
         )
     network, convs = _CONVS[found[0]]
     tensors = dict(_renamed(tree, found[0], convs))
     if tree:
-        raise WeightsError("every array of the checkpoint is known", got=some(tree))
+        raise WeightsError(f"Unknown arrays in the LPIPS checkpoint: {brief_names(tree)}")
     save_file(tensors, target, {"network": f"lpips-{network}", "form": "1"})
 
 
@@ -51,13 +53,13 @@ def _renamed(tree: dict[str, Array], root: str, convs: int) -> Iterator[tuple[st
 def _take(tree: dict[str, Array], name: str, dims: int) -> Array:
     if name not in tree or tree[name].ndim != dims:
         got = f"{tree[name].ndim} dimensions" if name in tree else "none of that name"
-        raise WeightsError(f"the checkpoint has an array {name!r} of {dims} dimensions", got=got)
+        raise WeightsError(f"Array {name!r} of the LPIPS checkpoint: {got}; {dims} dimensions expected")
     return np.ascontiguousarray(tree.pop(name), np.float32)
 
 
 def _flat(tree: Any, above: str = "") -> dict[str, Array]:
     if not isinstance(tree, dict):
-        raise WeightsError("an LPIPS checkpoint is a tree of dicts with arrays", got=type(tree).__name__)
+        raise WeightsError(f"The LPIPS checkpoint is not a tree of dicts with arrays: it holds a {type(tree).__name__}")
     found: dict[str, Array] = {}
     for key, value in tree.items():
         name = f"{above}{key}"

@@ -1,11 +1,11 @@
-"""MobileFaceNet's torch state dict, by its maker's names, to ours."""
+"""MobileFaceNet's torch state dict, to safetensors with our names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from likewise.weights.convert.folding import Donor, Tensors, fold, torch_tensors, write
+from likewise.weights.convert.fold_batchnorm import Donor, Tensors, fold, torch_tensors, write
 
 _BLOCKS = 15
 _RENAMED = {
@@ -24,7 +24,7 @@ _RENAMED = {
 
 
 def convert(members: Mapping[str, Path], target: Path) -> None:
-    """Rename every tensor and fold the normalisations."""
+    """Rename every tensor and fold the normalizations."""
     (source,) = members.values()
     donor = Donor(torch_tensors(source), source.name)
     donor.drop("num_batches_tracked")

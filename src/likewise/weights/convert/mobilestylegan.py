@@ -1,4 +1,4 @@
-"""MobileStyleGAN's export becomes one safetensors file with the names of ``likewise.models.mobilestylegan``.
+"""MobileStyleGAN's export becomes one safetensors file with the names of ``likewise.models.generators.mobilestylegan``.
 
 The table below says where each tensor comes from: a constant's own name where the export kept it, else the operation
 that the constant feeds. A constant that no line takes is an error: a changed export cannot slip through.
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from safetensors.numpy import save_file
 
 from likewise.errors import WeightsError, some
-from likewise.weights.convert.openvino import Export, read_export
+from likewise.weights.formats.openvino import Export, read_export
 
 Array = npt.NDArray[np.float32]
 LAYERS = 7
@@ -41,7 +41,7 @@ class _Taker:
 
     def by_name(self, name: str) -> Array:
         if name not in self.export.constants:
-            raise WeightsError(f"the export has a constant {name!r}", got="none of that name")
+            raise WeightsError(f"The export has no constant {name!r}")
         self.taken.add(name)
         return self.export.constants[name]
 
@@ -52,7 +52,7 @@ class _Taker:
         """Take a constant that the network's code has built in, and make sure that it is this one."""
         got = self.by_use(operation)
         if not np.allclose(got, np.asarray(values, np.float32), rtol=1e-6, atol=0):
-            raise WeightsError(f"the constant of {operation!r} is the known one", got=str(got.ravel()[:4]))
+            raise WeightsError(f"The constant of {operation!r} has unknown values: {got.ravel()[:4]}")
 
     def rest(self) -> list[str]:
         return sorted(set(self.export.constants) - self.taken)
@@ -62,7 +62,7 @@ def _taken(export: Export, table: Callable[[_Taker], Iterator[tuple[str, Array]]
     taker = _Taker(export)
     tensors = dict(table(taker))
     if taker.rest():
-        raise WeightsError("every constant of the export is known", got=some(taker.rest()))
+        raise WeightsError(f"Unknown constants in the export: {some(taker.rest())}")
     return tensors
 
 

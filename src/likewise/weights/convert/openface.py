@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from likewise.weights.convert.folding import Donor, Tensors, folded, write
-from likewise.weights.convert.hdf5 import read_datasets
+from likewise.weights.convert.fold_batchnorm import Donor, Tensors, folded, write
+from likewise.weights.formats.hdf5 import read_datasets
 
 _STEM = {"first": "1", "second": "2", "third": "3"}
 _BLOCKS = ("3a", "3b", "3c", "4a", "4e", "5a", "5b")
@@ -21,7 +21,7 @@ _ABSENT = {("3c", "pool"), ("3c", "1x1"), ("4e", "pool"), ("4e", "1x1"), ("5a", 
 
 
 def convert(members: Mapping[str, Path], target: Path) -> None:
-    """Rename every tensor and fold the normalisations."""
+    """Rename every tensor and fold the normalizations."""
     (source,) = members.values()
     donor = Donor(read_datasets(source), source.name)
     made: Tensors = {}

@@ -1,11 +1,11 @@
-"""RetinaFace's torch state dict (MobileNet 0.25), by its maker's names, to ours."""
+"""RetinaFace's torch state dict (MobileNet 0.25), to safetensors with our names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from likewise.weights.convert.folding import Donor, Tensors, fold, torch_tensors, write
+from likewise.weights.convert.fold_batchnorm import Donor, Tensors, fold, torch_tensors, write
 
 _STAGES = ((1, 6), (2, 6), (3, 2))
 _SSH = {"three": "conv3X3", "narrow": "conv5X5_1", "five": "conv5X5_2", "more": "conv7X7_2", "seven": "conv7x7_3"}
@@ -27,7 +27,7 @@ def _folded_names() -> dict[str, tuple[str, str]]:
 
 
 def convert(members: Mapping[str, Path], target: Path) -> None:
-    """Rename every tensor and fold the normalisations."""
+    """Rename every tensor and fold the normalizations."""
     (source,) = members.values()
     donor = Donor({name.removeprefix("module."): value for name, value in torch_tensors(source).items()}, source.name)
     donor.drop("num_batches_tracked")

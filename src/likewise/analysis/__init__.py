@@ -1,0 +1,1 @@
+"""Estimates from ratings. Recognizers, classifiers and people are all raters here."""

@@ -1,0 +1,1 @@
+"""Estimates from people's responses: agreement, consensus, quality, ordinal scales, skin tone."""

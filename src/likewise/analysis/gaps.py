@@ -1,0 +1,81 @@
+"""gaps: the difference in mean answers between two groups, unmatched, matched, and adjusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from likewise.analysis.gap_rows import explained_rows, gap_rows
+from likewise.analysis.rating_arrays import rating_arrays
+from likewise.analysis.rating_table import RatingTable
+from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials
+
+
+def gaps(
+    ratings: Ratings,
+    trials: Trials | None,
+    images: Images,
+    contrast: Contrast,
+    *,
+    pairs: Matches | None = None,
+    covariates: Sequence[str] = (),
+    panel: str | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """Estimate each group's mean answer and the gap (focal - reference), unmatched, matched and adjusted.
+
+    Parameters
+    ----------
+    ratings
+        Answers about ``trials``, or about images when there are none.
+    trials
+        The trials that were rated; None for ratings of single images (a classifier's labels). A trial belongs to the
+        group and the identity of its first image.
+    images
+        The images, with identities and attributes.
+    contrast
+        Which groups are compared.
+    pairs
+        Matched pairs of images or of trials. In 1:k sets the references of a focal unit weigh 1 together.
+    covariates
+        Columns of ``images`` to adjust for. Those of a trial are the means over its two images and their absolute
+        differences.
+    panel
+        Without it every rater is analyzed on its own (models). With it all raters are one panel of that name (people),
+        and intervals allow for raters and identities both being samples.
+    level
+        Confidence level.
+
+    Returns
+    -------
+    Estimates
+        ``mean`` of each group and ``gap``, for the samples ``all`` and ``matched``. Every identity weighs 1 in both, so
+        that they differ by matching and not by weighting. With covariates ``regression_gap`` (all units, without
+        matching) and ``adjusted_gap`` (matched units, then regression within them). With pairs ``explained_share``,
+        the share of the unmatched gap that matching (and adjustment) removes, with Fieller's interval.
+
+    Raises
+    ------
+    TableError
+        If a group has fewer than two rated identities.
+
+    Notes
+    -----
+    Intervals leave out one identity (matched pair, rater) at a time. Proportions get Newcombe's intervals instead,
+    which hold for rare errors; with fewer than ten identities with an error nothing is adjusted, and the row says so.
+
+    Examples
+    --------
+    >>> from likewise.simulation.planted import CONTRAST, Recognition
+    >>> ratings, trials, images, pairs = Recognition(60, seed=1).tables()
+    >>> same = trials.genuine()
+    >>> own = Ratings(ratings.frame[ratings.frame["unit"].isin(same.keys)])
+    >>> found = gaps(own, same, images, CONTRAST, pairs=pairs)
+    >>> sorted(set(found.frame["stat"]))
+    ['explained_share', 'gap', 'mean']
+    """
+    rows: list[dict[str, object]] = []
+    for arrays in rating_arrays(RatingTable(ratings, trials, images, contrast, panel), pairs, covariates):
+        rows += gap_rows(arrays, "all", level)
+        if pairs is not None:
+            rows += [*gap_rows(arrays, "matched", level), *explained_rows(arrays, level)]
+    return Estimates.of(rows)

@@ -1,0 +1,1 @@
+"""Estimates about the images themselves: group means and feature distances."""

@@ -1,0 +1,1 @@
+"""Sensitivity of matched estimates to unmeasured confounding."""

@@ -1,0 +1,1 @@
+"""Slopes of classifier labels along counterfactual edits, their tests and placebo arms."""

@@ -1,0 +1,1 @@
+"""Error rates of recognizers: operating points, error-rate gaps, differentials."""

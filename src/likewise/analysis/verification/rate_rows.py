@@ -1,0 +1,156 @@
+"""Rows of one recognizer's error rates at one operating point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+from likewise.analysis.explained_share import explained_share, widened
+from likewise.analysis.labels import simultaneous_level
+from likewise.analysis.verification.differentials import differentials
+from likewise.analysis.verification.operating_points import Errors, TrialSample
+from likewise.analysis.verification.shown_rates import FEW_FALSE_MATCHES
+from likewise.analysis.verification.trial_table import TrialTable
+from likewise.errors import InputError
+from likewise.stats.intervals import Interval, bare, newcombe, share_interval
+from likewise.tables.estimates import remarked, row
+
+BY = "clustered by identity"
+
+
+@dataclass(frozen=True)
+class RateRows:
+    """The rates at one operating point: of every group, then (with pairs) its matched trials, then impostors."""
+
+    table: TrialTable
+    quantity: str
+    found: Errors
+    level: float
+    comparisons: int = 1
+    """How many gaps (recognizers x operating points) simultaneous intervals allow for."""
+    doubt: str = ""
+    """A remark on every rate when the threshold rests on so few false matches that its interval is too narrow."""
+
+    def rows(self, rate: float | None) -> list[dict[str, object]]:
+        """Write the threshold (set for ``rate``, or given), the rates, and what follows from them."""
+        table, k = self.table, len(self.table.groups)
+        rows = [self._threshold(rate)]
+        for sample, samples, start in (("all", table.genuine, 0), ("matched", table.matched, k)):
+            if samples:
+                rows += self.errors("fnmr", sample, table.groups, samples, start)
+                rows += self._differentials("FNMR", sample, samples, range(start, start + k))
+                rows += self._gap(sample, samples, start)
+        names, cells = [table.meeting(*key) for key in table.cells], list(table.cells.values())
+        start = k + len(table.matched)
+        rows += self.errors("fmr", "all", names, cells, start)
+        within = [index for index, (g, h) in enumerate(table.cells) if g == h]
+        if len(within) == k:
+            columns = [start + index for index in within]
+            rows += self._differentials("FMR within", "all", [cells[index] for index in within], columns)
+        return rows + self._explained()
+
+    def errors(
+        self,
+        stat: str,
+        sample: str,
+        names: Sequence[str],
+        samples: Sequence[TrialSample],
+        start: int,
+        comparisons: int = 1,
+    ) -> list[dict[str, object]]:
+        """Write the rate of each sample, whose values begin at ``start``; simultaneous over ``comparisons``."""
+        rows, level = [], simultaneous_level(self.level, comparisons)
+        for k, (name, trials) in enumerate(zip(names, samples, strict=True)):
+            found, word = self._rate(trials, start + k, level)
+            many = f"simultaneous over {comparisons} points" if comparisons > 1 else ""
+            method = remarked(f"{BY}, Wilson", ", ".join(filter(None, (word, self.doubt, many))))
+            rows.append(self._row(stat, sample, name, found, len(trials), method))
+        return rows
+
+    def _rate(self, trials: TrialSample, k: int, level: float | None = None) -> tuple[Interval, str]:
+        share, variance = float(self.found.rates[k]), float(self.found.covariance[k, k])
+        # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would;
+        # with hardly any false match that cannot be relied on.
+        pinned = not trials.genuine and share * len(trials) >= FEW_FALSE_MATCHES
+        most = np.inf if pinned else trials.effective_size
+        effective = trials.effective_identities
+        known = max(effective - 1, 1.0)
+        known = min(self.found.dof(k), known) if trials.genuine else known
+        low, high, word = share_interval(
+            share, variance, n=most, clusters=effective, level=level or self.level, dof=known
+        )
+        return Interval(share, low, high, trials.identities), word
+
+    def _threshold(self, rate: float | None) -> dict[str, object]:
+        """Write the threshold; the ends of an estimated one are those of the false match rate (Woodruff 1952)."""
+        limit, pool = self.found.threshold, self.table.impostors
+        write = partial(self._row, "threshold", "all", "pooled")
+        if rate is None:
+            return write(bare(limit, self.table.people), len(pool), "given")
+        variance, effective = self.table.fmr_variance(limit), pool.effective_identities
+        lenient = share_interval(rate, variance, n=len(pool), clusters=effective, level=self.level)[:2]
+        low, high = (pool.threshold(end) for end in lenient)
+        if not np.isfinite([limit, high]).all():
+            fix = "Ask for a lower rate, or use failures='drop'."
+            problem = f"{self.quantity}: too many impostor trials are without a distance for a threshold"
+            raise InputError(problem, fix=fix)
+        found = Interval(limit, min(low, limit), max(high, limit), self.table.people)
+        return write(found, len(pool), remarked(f"{BY}, Woodruff", self.doubt))
+
+    def _differentials(
+        self, what: str, sample: str, samples: Sequence[TrialSample], columns: Sequence[int]
+    ) -> list[dict[str, object]]:
+        span = list(columns)
+        trials = np.array([each.effective_size for each in samples])
+        values, together = self.found.rates[span], self.found.covariance[np.ix_(span, span)]
+        clusters = max(int(min(each.effective_identities for each in samples)), 2)
+        return [
+            self._row(stat, sample, f"{what}, all groups", found, sum(map(len, samples)), remarked(BY, remark))
+            for stat, found, remark in differentials(values, together, trials, clusters=clusters, level=self.level)
+        ]
+
+    def _gap(self, sample: str, samples: Sequence[TrialSample], start: int) -> list[dict[str, object]]:
+        """Write the gap with Newcombe's interval, also one that is simultaneous over all operating points."""
+        if self.table.contrast is None:
+            return []
+        label, n = self.table.contrast.label, sum(len(trials) for trials in samples)
+        rows = [self._row("gap", sample, label, self.gap(samples, start), n, f"{BY}, Newcombe")]
+        if self.comparisons > 1:
+            wide = self.gap(samples, start, simultaneous_level(self.level, self.comparisons))
+            method = f"{BY}, Newcombe, simultaneous over {self.comparisons} gaps (Bonferroni)"
+            rows.append(self._row("gap_simultaneous", sample, label, wide, n, method))
+        return rows
+
+    def gap(self, samples: Sequence[TrialSample], start: int, level: float | None = None) -> Interval:
+        """Join the intervals of the two groups, less what they share."""
+        p, q = (self._rate(trials, start + k, level)[0] for k, trials in enumerate(samples))
+        return newcombe(p, q, correlation=self.found.correlation(start, start + 1))
+
+    def _explained(self) -> list[dict[str, object]]:
+        """Write the share of the unmatched gap that matching removes."""
+        table = self.table
+        if table.contrast is None or not table.matched:
+            return []
+        apart = np.zeros((2, len(self.found.rates)))
+        apart[0, [2, 3]] = apart[1, [0, 1]] = 1, -1
+        matched, unmatched = (float(side @ self.found.rates) for side in apart)
+        if abs(unmatched) < 1e-12:
+            return []
+        clusters = min(trials.identities for trials in table.matched)
+        dof = max(min(trials.effective_identities for trials in table.matched) - 1, 1.0)
+        ends = (self.gap(table.matched, 2), self.gap(table.genuine, 0))
+        half = np.array([(found.high - found.low) / 2 for found in ends])
+        spread = apart @ self.found.covariance @ apart.T
+        spread = widened(spread, half, float(stats.t.ppf((1 + self.level) / 2, dof)))
+        share, low, high, remark = explained_share(matched, unmatched, spread, dof=dof, level=self.level)
+        found, method = Interval(share, low, high, clusters), remarked(f"{BY}, Fieller", remark)
+        n = sum(len(trials) for trials in table.matched)
+        return [self._row("explained_share", "matched", table.contrast.label, found, n, method)]
+
+    def _row(self, stat: str, sample: str, group: str, found: Interval, n: int, method: str) -> dict[str, object]:
+        estimand = self.table.estimand if sample == "matched" else "unadjusted" if "gap" in stat else ""
+        return row(self.quantity, stat, sample, group, found, level=self.level, n=n, method=method, estimand=estimand)

@@ -1,0 +1,1 @@
+"""The estimates of an audit, by kind."""

@@ -1,0 +1,202 @@
+"""All estimates of an audit: gaps, sensitivity, error rates, slopes, people's responses and image quality."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from likewise.analysis.gaps import gaps
+from likewise.analysis.multiplicity import discoveries
+from likewise.analysis.slopes.estimate import slopes
+from likewise.analysis.slopes.placebo import rate_shifts
+from likewise.analysis.slopes.tests import excess_over_placebo, slope_tests
+from likewise.analysis.triangulation import compare_approaches, edited_gaps, standardized_gaps
+from likewise.analysis.verdict import verdicts
+from likewise.analysis.verification.adjusted import adjusted_fnmr_gap
+from likewise.analysis.verification.error_rates import det, error_rates
+from likewise.analysis.verification.shown_rates import supported_rates
+from likewise.audit.context import StageContext
+from likewise.audit.estimate.crowd import crowd_estimates
+from likewise.audit.estimate.gaps import gap_estimates
+from likewise.audit.estimate.images import image_estimates
+from likewise.audit.estimate.labels import label_gap_estimates
+from likewise.audit.precomputed import precomputed_thresholds
+from likewise.audit.raters import classifies, make_rater
+from likewise.counterfactuals.placebo import RANDOM
+from likewise.tables import Estimates, Images, Matches, Ratings, Trials
+
+
+def estimate_everything(context: StageContext) -> Estimates:
+    """Estimate everything that the plan's raters and people allow."""
+    plan, trials, pairs = context.plan, context.trials(), context.matches()
+    if len(pairs) < 2:
+        context.notes.append("Fewer than two matched pairs were found: there is no matched estimate.")
+    genuine = trials.genuine()
+    parts: list[Estimates] = []
+    if plan.recognizes:
+        distances = _about(context.ratings(), trials)
+        parts += gap_estimates(context, _about(distances, genuine), genuine, pairs, None)
+        parts += _edited_gaps(context, genuine, pairs)
+        rates = _error_rates(context, distances, trials, pairs)
+        parts += [*rates, *_verdicts(context, rates, plan.estimate.margin)]
+    if plan.sweeps:
+        parts += _slopes(context)
+    if classifies(plan):
+        labels = label_gap_estimates(context, context.image_matches())
+        parts += [*labels, *_discoveries(labels), *_verdicts(context, labels, plan.estimate.margin)]
+    if plan.collect:
+        responses = context.responses()
+        parts += [*_people_gaps(context, _about(responses, genuine), genuine, pairs)]
+        parts += crowd_estimates(context, responses)
+    parts += image_estimates(context)
+    if plan.estimate.truth:
+        parts.append(context.tables.read(Estimates, context.file(plan.estimate.truth)))
+    scaled = _standardized(context, Estimates.together(parts), genuine)
+    return Estimates.together([*parts, *scaled, *_verdicts(context, scaled, plan.estimate.margin_sd)])
+
+
+def _verdicts(context: StageContext, parts: list[Estimates], margin: float) -> list[Estimates]:
+    """Give every gap a verdict: different, equivalent within the margin, inconclusive or too few."""
+    return context.attempt("verdicts", partial(verdicts, Estimates.together(parts), margin=margin)) if parts else []
+
+
+def _discoveries(labels: list[Estimates]) -> list[Estimates]:
+    """Correct the decisions on label gaps for the number of labels, sample by sample."""
+    found = Estimates.together(labels)
+    matched = "adjusted_gap" if len(found.where(stat="adjusted_gap", sample="matched")) else "gap"
+    families = (("gap", "all"), (matched, "matched"), ("gap", "counterfactual"))
+    return [discoveries(found, stats_of=[stat], sample=sample) for stat, sample in families]
+
+
+def _standardized(context: StageContext, found: Estimates, genuine: Trials) -> list[Estimates]:
+    """Put the gaps of all raters on one scale."""
+    sources: list[tuple[Ratings, str | None]] = [(context.ratings(), None)] if context.plan.recognizes else []
+    sources += [(context.responses(), "people")] if context.plan.collect else []
+    return [standardized_gaps(found, ratings, genuine, panel=panel) for ratings, panel in sources]
+
+
+def _about(ratings: Ratings, trials: Trials) -> Ratings:
+    frame = ratings.frame
+    return Ratings(frame[frame["unit"].isin(trials.frame["trial"])])
+
+
+def _people_gaps(context: StageContext, responses: Ratings, genuine: Trials, pairs: Matches) -> list[Estimates]:
+    """Estimate the gap of people's responses about trials, and of their confidence."""
+    if not len(responses):
+        return []
+    found, frame = gap_estimates(context, responses, genuine, pairs, "people"), responses.frame
+    if "confidence" not in frame.columns or not frame["confidence"].notna().any():
+        return found
+    sure = Ratings(frame.assign(value=frame["confidence"], question=frame["question"] + ", confidence"))
+    estimate = partial(
+        gaps, sure, genuine, context.images(), context.plan.contrast,
+        pairs=pairs if len(pairs) > 1 else None, covariates=context.covariates(), panel="people",
+        level=context.plan.estimate.level,
+    )  # fmt: skip
+    return found + context.attempt("confidence gap", estimate)
+
+
+def _edited_gaps(context: StageContext, genuine: Trials, pairs: Matches) -> list[Estimates]:
+    """Estimate the effect of editing both images of a trial on recognizers, and compare it with matched pairs."""
+    trials = context.edited_trials()
+    if trials is None:
+        return []
+    edited = context.valid_counterfactuals()
+    if not len(edited):
+        return []
+    every, kept = trials.frame, set(edited.keys)
+    trials = Trials(every[every["a"].isin(kept) & every["b"].isin(kept)])
+    ratings, contrast, level = context.ratings(), context.plan.contrast, context.plan.estimate.level
+    change = partial(edited_gaps, ratings, trials, edited, contrast, level=level)
+    found = context.attempt("change in edited images", change)
+    if len(pairs) < 2 or not found:
+        return found
+    compared = partial(
+        compare_approaches, ratings, genuine, context.images(), contrast,
+        pairs=pairs, edited_trials=trials, edited=edited, covariates=context.covariates(), level=level,
+    )  # fmt: skip
+    return found + context.attempt("comparison of matched pairs with edits", compared)
+
+
+def _error_rates(context: StageContext, distances: Ratings, trials: Trials, pairs: Matches) -> list[Estimates]:
+    """Estimate error rates at the false match rates that the impostor trials support, and at shipped thresholds."""
+    impostors = len(trials) - len(trials.genuine())
+    if not impostors:
+        return []
+    rates, note = supported_rates(impostors)
+    context.notes += [note] if note else []
+    models = [make_rater(context.folder, each) for each in context.plan.recognizers]
+    shipped = {model.name: float(model.threshold) for model in models}
+    shipped |= precomputed_thresholds(context.plan, recognizes=True)
+    about = (distances, trials, context.images(), context.plan.contrast)
+    level, matched = context.plan.estimate.level, pairs if len(pairs) > 1 else None
+    estimate = partial(error_rates, *about, pairs=matched, rates=rates, thresholds=shipped, level=level)
+    found = context.attempt("error rates", estimate)
+    if found and matched and context.covariates():
+        common: dict[str, Any] = {"pairs": matched, "covariates": context.covariates(), "level": level}
+        found += context.attempt("adjusted error rates", partial(adjusted_fnmr_gap, found[0], *about, **common))
+    return found + context.attempt("DET curves", partial(det, *about, level=level))
+
+
+def _slopes(context: StageContext) -> list[Estimates]:
+    """Estimate every label's slope; the false discovery rate is over all labels of all classifiers."""
+    models = [make_rater(context.folder, each) for each in context.plan.classifiers]
+    thresholds = {model.name: float(model.threshold) for model in models}
+    frame = context.ratings().frame
+    frame = frame[~frame["unit"].isin(context.images().keys)]
+    own = _labels_present(context, frame[frame["rater"].isin(thresholds)], thresholds)
+    made = context.valid_counterfactuals()
+    if context.plan.validated is None:
+        context.notes.append(
+            "No counterfactual finding: the plan does not validate edits, so it is not known whether only the "
+            "attribute changed. Remove judge = false from [validity]."
+        )
+    if made.frame["parent"].nunique() < 2:
+        context.notes.append("No counterfactual finding: fewer than two images have valid edits.")
+        return []
+    about: dict[str, Any] = {"threshold": thresholds, "level": context.plan.estimate.level}
+    real = _of(own, made)
+    found = [
+        part for each in (slopes, slope_tests) for part in context.attempt("slopes", partial(each, real, made, **about))
+    ]
+    return found + (_placebos(context, own, made, about) if found else [])
+
+
+def _labels_present(context: StageContext, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
+    """Drop labels that no image of the sweep has, and count them."""
+    there = frame["value"] >= frame["rater"].map(thresholds)
+    ever = there.groupby([frame["rater"], frame["question"]]).transform("any")
+    never = frame.loc[~ever, ["rater", "question"]].drop_duplicates().groupby("rater").size()
+    context.notes += [
+        f"{rater}: {count:,} labels that no image has are without a slope." for rater, count in never.items()
+    ]
+    return frame[ever]
+
+
+def _of(frame: pd.DataFrame, images: Images) -> Ratings:
+    return Ratings(frame[frame["unit"].isin(set(images.keys))])
+
+
+def _placebos(context: StageContext, frame: pd.DataFrame, made: Images, about: dict[str, Any]) -> list[Estimates]:
+    """Estimate the effect of the placebo arms on every label: a slope, or a shift."""
+    arms = context.placebo()
+    if arms is None:
+        context.notes.append("The sweep has no placebo arms: the effect of editing alone is not known.")
+        return []
+    levels = set(made.frame["level"])  # strengths that are excluded for all images are excluded here, too
+    kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"])) & arms.frame["level"].isin(levels)]
+    aside = Images(kept[kept["source"] == RANDOM])
+    moved, real = _of(frame, aside), _of(frame, made)
+    own = context.attempt(
+        "slopes of the random direction", partial(slopes, moved, aside, sample="random direction", **about)
+    )
+    beyond = partial(excess_over_placebo, real, made, moved, aside, arm="random direction", **about)
+    return [
+        *(Estimates(part.frame[part.frame["stat"].isin(["slope", "rate_slope"])]) for part in own),
+        *context.attempt("slopes in excess of the random direction", beyond),
+        *context.attempt(
+            "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Images(kept)), Images(kept), **about)
+        ),
+    ]

@@ -1,0 +1,62 @@
+"""Gaps of one kind of rating: unmatched and matched, under variants of the design, and their sensitivity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from likewise.analysis.gaps import gaps
+from likewise.analysis.sensitivity.matched_gaps import sensitivity
+from likewise.analysis.specification_curve import specification_curve
+from likewise.audit.context import StageContext
+from likewise.tables import Estimates, Matches, Ratings, Trials
+
+
+def gap_estimates(
+    context: StageContext,
+    ratings: Ratings,
+    genuine: Trials | None,
+    pairs: Matches,
+    panel: str | None = None,
+    *,
+    level: float | None = None,
+    closely: bool = True,
+) -> list[Estimates]:
+    """Estimate the gap of the mean rating, unmatched and matched.
+
+    ``closely`` adds the variants of the design and the sensitivity to unmeasured confounding.
+    """
+    images, contrast, level = context.images(), context.plan.contrast, level or context.plan.estimate.level
+    names = context.covariates()
+    common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
+    if len(pairs) < 2:
+        return [gaps(ratings, genuine, images, contrast, **common)]
+    found = [gaps(ratings, genuine, images, contrast, pairs=pairs, **common)]
+    if not closely:
+        return found
+    found += _curve(context, ratings, genuine, pairs, common)
+    numeric = [name for name in names if _varies(images.attribute(name))]
+    hidden = {**common, "covariates": numeric, "seed": context.plan.seed}
+    return found + context.attempt(
+        "sensitivity to unmeasured confounding",
+        lambda: sensitivity(ratings, genuine, images, contrast, pairs=pairs, **hidden),
+    )
+
+
+def _curve(
+    context: StageContext, ratings: Ratings, genuine: Trials | None, pairs: Matches, common: dict[str, Any]
+) -> list[Estimates]:
+    """Estimate the gap under the plan's own design and every variant."""
+    if not context.plan.variant or (genuine is None and context.plan.matches_trials):  # variants are of trials then
+        return []
+    designs = {"plan": pairs, **context.variants()}
+    found, left_out = specification_curve(
+        ratings, genuine, context.images(), context.plan.contrast, designs=designs, **common
+    )
+    context.notes += [f"The variant {line}" for line in left_out]
+    return [found]
+
+
+def _varies(values: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(values.dtype) and bool(values.min() < values.max())

@@ -1,0 +1,162 @@
+"""What the stages match, variants, balance and trials share: the inputs of a matching, as the plan names them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from likewise.audit.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
+from likewise.audit.context import StageContext
+from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
+from likewise.audit.plan.model import Plan, by_file
+from likewise.design.features import principal_components, scores
+from likewise.design.match import match
+from likewise.errors import PlanError, TableError, some
+from likewise.latents.directions import shipped
+from likewise.latents.fidelity import GATE
+from likewise.runtime.executor import Progress
+from likewise.runtime.registry import create
+from likewise.tables import Matches, MatchSpec, Ratings, Trials, Vectors
+from likewise.tables.io import read_frame
+
+
+def matching_options(plan: Plan) -> dict[str, Any]:
+    """Return the sections that a matching depends on besides [match]; nothing where they are absent."""
+    every: dict[str, Any] = {
+        "secondary_distance": [asdict(entry) for entry in plan.secondary_distance],
+        "reference_difficulty": plan.reference_difficulty and asdict(plan.reference_difficulty),
+        "precomputed_distances": plan.precomputed_distances and asdict(plan.precomputed_distances),
+        "units": asdict(plan.units) if plan.units != UnitsPlan() else None,
+    }
+    return {name: value for name, value in every.items() if value}
+
+
+def matching_files(plan: Plan) -> tuple[str, ...]:
+    """Return the files that a matching reads."""
+    hard, given = plan.reference_difficulty, plan.precomputed_distances
+    vectors = tuple(entry.vectors for entry in plan.secondary_distance if entry.vectors)
+    return (*vectors, *(hard.files if hard else ()), *(given.files if given else ()))
+
+
+def number_of_focal(context: StageContext) -> int:
+    """Count the focal images: the work of a matching."""
+    return int((context.plan.contrast.side(context.images()) == 1).sum())
+
+
+def matched(context: StageContext, spec: MatchSpec, progress: Progress, *, of_images: bool = False) -> Matches:
+    """Match by a design, with every input that the plan names; ``of_images`` where the plan matches trials."""
+    plan = context.plan
+    within = [
+        (_vectors(context, entry.recognizer, entry.options, entry.vectors), _limit(context, entry))
+        for entry in plan.secondary_distance
+    ]
+    return match(
+        context.images(),
+        None if by_file(spec) else features_of(context),
+        plan.contrast,
+        _on_features(plan, spec),
+        units=None if of_images else context.units(),
+        within=within,
+        difficulty=difficulty_of(context) if spec.references else None,
+        allowed=_faithful(context),
+        engine=plan.executor,
+        progress=progress,
+        **precomputed_numbers(context, spec),
+    )
+
+
+def features_of(context: StageContext) -> Vectors | None:
+    """Return the numbers that units are compared on: the latents, scores along directions, or components."""
+    vectors, units = context.latents_or_none(), context.plan.units
+    if vectors is None or units.features == "latents":
+        return vectors
+    if units.features == "components":
+        found = principal_components(vectors, units.components)
+        return Vectors(found.keys, found.values / found.values.std(axis=0), source=found.source)
+    known = shipped(context.plan.project.generator)
+    own = units.own or _own_direction(known.names, context.plan.contrast.column)
+    named = dict(zip(known.names, known.gradients, strict=True))
+    return scores(vectors, {name: gradient for name, gradient in named.items() if name != own})
+
+
+def _own_direction(names: Sequence[str], column: str) -> str:
+    """Return the direction of the contrast's own attribute: the one with the same name behind its source."""
+    same = [name for name in names if name.partition("_")[2] == column.partition("_")[2]]
+    if len(same) != 1:
+        fix = f"Name it as own in [units]; the directions are {some(names, 14)}."
+        raise PlanError(f"No direction is that of the contrast {column!r}, so that none can be left out", fix=fix)
+    return same[0]
+
+
+def _on_features(plan: Plan, spec: MatchSpec) -> MatchSpec:
+    """Drop the option for rows of W+: scores and components have none."""
+    return replace(spec, rows="all") if plan.units.features != "latents" and spec.rows == "mean" else spec
+
+
+def _faithful(context: StageContext) -> dict[str, Container[str]]:
+    """Return the images that may be matched, where there is a gate."""
+    if context.plan.fidelity is None or not context.plan.fidelity.gate:
+        return {}
+    frame = context.tables.read(Ratings, context.path(FIDELITY) / RATINGS).frame
+    kept = frame[(frame["rater"] == GATE) & (frame["value"] == 1)]
+    return {"not reconstructed faithfully": set(kept["unit"])}
+
+
+def difficulty_of(context: StageContext) -> Trials | Vectors | None:
+    """Return the difficulty of second images: pairs with a distance, or embeddings."""
+    given = context.plan.reference_difficulty
+    if given is None:
+        return None
+    if given.perceptual:
+        return context.tables.read(Trials, context.path(EMBEDDINGS) / DIFFICULTY)
+    if given.pairs:
+        return context.tables.read(Trials, context.file(given.pairs))
+    return _vectors(context, given.recognizer, given.options, given.vectors)
+
+
+def _vectors(context: StageContext, recognizer: str, options: dict[str, Any], path: str) -> Vectors:
+    if recognizer:
+        return context.vectors(context.path(EMBEDDINGS) / DesignRecognizer(recognizer, options).folder)
+    return context.vectors(context.file(path))
+
+
+def _limit(context: StageContext, entry: SecondaryDistance) -> float:
+    """Return the limit as a euclidean distance of embeddings, which is what the search uses."""
+    if not entry.recognizer:
+        return entry.limit
+    recognizer = create("recognizer", entry.recognizer, entry.options)
+    if hasattr(recognizer, "as_euclidean"):
+        return float(recognizer.as_euclidean(entry.limit or recognizer.threshold))
+    if not entry.limit:
+        fix = "Add limit to [[secondary_distance]], as a euclidean distance of embeddings."
+        raise PlanError(f"{recognizer.name} has no threshold as a euclidean distance", fix=fix)
+    context.notes.append(f"The limit of {recognizer.name} is the euclidean distance of its embeddings.")
+    return entry.limit
+
+
+def precomputed_numbers(context: StageContext, spec: MatchSpec) -> dict[str, Any]:
+    """Read the distance matrix or the propensity scores that a design uses."""
+    given = context.plan.precomputed_distances
+    if given is None or (not by_file(spec) and (given.distances or not spec.scored)):
+        return {}
+    if given.distances:
+        return {"distances": _by_image(context.file(given.distances))}
+    if spec.score_on:  # a variant that fits its own
+        return {}
+    frame = _by_image(context.file(given.scores))
+    if list(frame.columns) != ["score"]:
+        columns = some(frame.columns, 8)
+        raise TableError(f"{given.scores} has the columns {columns} beside 'image'", fix="It needs image and score.")
+    return {"scores": frame["score"]}
+
+
+def _by_image(path: Path) -> pd.DataFrame:
+    frame, _ = read_frame(path, text=("image",))
+    if "image" not in frame.columns:
+        raise TableError(f"Column 'image' not found in {path.name} (columns: {some(frame.columns, 8)})")
+    frame["image"] = frame["image"].astype("str")
+    return frame.set_index("image")

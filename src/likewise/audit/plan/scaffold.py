@@ -1,0 +1,315 @@
+"""A commented plan for a request, checked before it is written (``likewise init``, ``likewise audit``)."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import tomlkit
+from tomlkit.items import AoT, Table
+
+from likewise.audit.plan.file import PLAN, plan_of
+from likewise.audit.plan.migrations import FORMAT
+from likewise.audit.plan.request import COLUMNS, FILES, AuditRequest, is_file, kind_and_name
+from likewise.audit.preflight.levels import other_spellings
+from likewise.data.keys import known_keys
+from likewise.errors import ColumnNameWarning, ImageError, StoreError, TableError, VectorError
+from likewise.runtime.pixels import find
+from likewise.tables import Contrast, Images, Vectors
+from likewise.tables.io import write_text
+
+_INTRO = (
+    "The plan of an audit. Paths are relative to this file. Everything here can be changed; `likewise run` then",
+    "runs the stages that depend on the change, and no others.",
+)
+_MORE = """
+# [[secondary_distance]]       # a caliper on a second distance: a recognizer's, or vectors = "file.npz"
+# recognizer = "dlib"
+# limit = 0.6
+
+# [reference_difficulty]       # with references = true in [match]: perceptual, recognizer, vectors or pairs
+# perceptual = "pixels"
+
+# [[rater]]                    # a model under audit; `likewise components` lists what is installed
+# kind = "recognizer"          # gives the distance of two images; a classifier gives labels
+# name = "dlib"                # a component, "package.module:Class", or an ONNX file
+
+# [counterfactual]             # the same images with only the attribute edited
+# editor = "fader"
+# strengths = [-2, -1, 0, 1, 2]
+
+# [collect]                    # responses of people about the trials: unit, rater, question, value
+# crowd = "file"
+# options = { path = "responses.csv" }
+
+# [estimate]
+# level = 0.95                 # confidence level
+# labels = ["smile"]           # labels of classifiers to compare; default: the most common ones
+
+# [executor]                   # where the work is done; no result depends on it
+# kind = "processes"
+# workers = 8
+"""
+
+
+def plan_text(folder: Path | None, request: AuditRequest) -> tuple[str, list[str]]:
+    """Return the text of the plan and lines that summarize the data; without a folder, paths are absolute."""
+    if request.images is not None and not request.images.is_dir():
+        raise ImageError(f"Folder of images not found: {request.images}")
+    images = request.source.faces()
+    if not len(images):
+        raise TableError(f"The table {request.table} has no rows")
+    contrast = Contrast(request.protected, focal=request.focal, reference=request.reference)
+    contrast.side(images)
+    wanted = [name.strip() for name in request.covariates.split(",") if name.strip()]
+    for name in wanted:
+        images.attribute(name)
+    names = wanted or _usable(images, request.protected)
+    _check_vectors(request.vectors, images)
+    summary = _summary(images, request, contrast, names)
+    text = tomlkit.dumps(_document(request, folder, names)) + _MORE
+    plan_of(text)
+    return text, summary
+
+
+def init_audit(folder: Path, request: AuditRequest, *, force: bool) -> list[str]:
+    """Write the plan, and return lines for the terminal."""
+    _need_folder(folder)
+    if (folder / PLAN).exists() and not force:
+        raise StoreError(f"{folder / PLAN} exists", fix="Edit it, or add --force to overwrite it.")
+    text, lines = plan_text(folder, request)
+    write_text(folder / PLAN, text)
+    rated = request.rater or request.scores or request.embeddings or request.labels or request.people
+    first = "" if rated else "add the models under audit to it ([[rater]]), then: "
+    return [f"wrote {folder / PLAN}", *lines, f"next: {first}likewise check {folder}"]
+
+
+def write_or_resume(folder: Path, request: AuditRequest, *, force: bool, dry_run: bool) -> tuple[str, list[str]]:
+    """Return the plan and lines for the terminal; the same plan is resumed, another one only overwritten by force.
+
+    A dry run writes nothing.
+    """
+    _need_folder(folder)
+    text, lines = plan_text(folder, request)
+    path = folder / PLAN
+    there = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if there and there != text and not force:
+        fix = f"Use it with: likewise run {folder}; or overwrite it with --force."
+        raise StoreError(f"{path} is the plan of another audit, or was edited", fix=fix)
+    if dry_run:
+        said = f"resumes {path}" if there == text else f"would write {path}"
+        text = text if folder.is_dir() else plan_text(None, request)[0]  # nothing is relative to a missing folder
+        return text, [said, *lines]
+    if there != text:
+        write_text(path, text)
+    return text, [f"{'resumes' if there == text else 'wrote'} {path}", *lines]
+
+
+def _need_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file, not a folder", fix="Name a folder for the audit.")
+
+
+def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> tomlkit.TOMLDocument:
+    document = tomlkit.document()
+    for line in _INTRO:
+        document.add(tomlkit.comment(line))
+    document.add("format", tomlkit.item(FORMAT))
+    document.add("seed", tomlkit.item(request.seed))
+    document.add("covariates", _commented(names, "balanced by the matching, adjusted for by the estimates"))
+    if request.vectors:
+        document.add("vectors", _commented(_relative(request.vectors, folder), "used as they are"))
+    document.add("data", _data(request, folder))
+    document.add("contrast", _table(
+        column=request.protected, focal=request.focal, reference=request.reference,
+        comment="every difference is focal - reference",
+    ))  # fmt: skip
+    for name, section in _space(request, names).items():
+        document.add(name, section)
+    document.add("match", _match())
+    trials = _table(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
+    document.add("trials", trials)
+    for name, tables in _raters(request, folder).items():
+        document.add(name, tables)
+    document.add("report", _table(title=request.title, show_images=_commented(False, "true shows images of people")))
+    return document
+
+
+def _table(comment: str = "", **values: Any) -> Table:
+    table = tomlkit.table()
+    if comment:
+        table.comment(comment)
+    for key, value in values.items():
+        table.add(key.rstrip("_"), value)
+    return table
+
+
+def _commented(value: Any, comment: str) -> Any:
+    item = tomlkit.item(value)
+    item.comment(comment)
+    return item
+
+
+def _data(request: AuditRequest, folder: Path | None) -> Table:
+    table = tomlkit.table()
+    if request.layout != "table":
+        table.add("layout", request.layout)
+    if request.images:
+        table.add("images", _relative(request.images, folder))
+    if request.table:
+        table.add("table", _relative(request.table, folder))
+    table.add("image", _commented(request.image_column, "column with the file name, with or without its suffix"))
+    table.add("identity", _commented(request.identity, "column with the identity"))
+    table.add("bad_images", _commented("drop", 'files that do not decode are dropped and listed; or "error"'))
+    missing = "drop" if request.skip_missing else "error"
+    table.add("missing_images", _commented(missing, 'rows without a file: "error", or "drop" and count them'))
+    if request.renamed:
+        renamed = tomlkit.inline_table()
+        renamed.update(request.renamed)
+        table.add("rename", renamed)
+    else:
+        table.add(tomlkit.comment('rename = { gender = "perceived_gender" }   # name the source of an attribute'))
+    return table
+
+
+def _match() -> Table:
+    table = _table(
+        antiexact=_commented(["identity"], "an identity is in one pair at most"),
+    )
+    for line in (
+        'exact = ["eyeglasses"]       # columns in which both images agree',
+        'caliper = { perceived_age = 5, distance = "1sd" }   # largest differences: in units, or in sd',
+        "max_pairs = 500",
+        "references = true            # second images of equal difficulty, see [reference_difficulty]",
+    ):
+        table.add(tomlkit.comment(line))
+    return table
+
+
+def _relative(path: Path, folder: Path | None) -> str:
+    """Return a path as the plan in this folder has it; without a folder, absolute."""
+    if folder is None:
+        return path.resolve().as_posix()
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _space(request: AuditRequest, names: list[str]) -> Mapping[str, Table]:
+    """Return the sections of the feature space."""
+    if request.vectors:
+        return {}
+    encoder = request.encoder or ("" if request.images else COLUMNS)
+    if encoder == COLUMNS:
+        return {"encode": _table(comment="distances are between these columns", columns=names)}
+    if encoder:
+        kind, name = kind_and_name(encoder, ("perceptual", "recognizer", "classifier"))
+        size = {"size": _commented(64, "pixels that are compared")} if kind == "perceptual" else {}
+        return {"encode": _table(comment="distances are between these features", **{kind: name}, **size)}
+    weight = "weight of the rows' deviation from their mean"
+    if request.generator == "world":
+        own = _commented("world", "the built-in toy: it draws the images of the simulation only")
+        return {"project": _table(generator=own, perceptual="pixels", lambda_=_commented(1e-4, weight))}
+    generator = _commented(request.generator or "mobilestylegan", "`likewise components` lists others")
+    return {
+        "align": _table(comment="to the generator's frame"),
+        "project": _table(generator=generator, perceptual="lpips-alex", lambda_=_commented(0.1, weight)),
+    }
+
+
+def _raters(request: AuditRequest, folder: Path | None) -> Mapping[str, Table | AoT]:
+    """Return the sections of raters, precomputed answers, counterfactuals and responses."""
+    sections: dict[str, Table | AoT] = {}
+    if request.rater:
+        sections["rater"] = _listed([_rater(given, folder) for given in request.rater])
+    files = [_precomputed(request, folder, kind, entry) for kind in FILES for entry in getattr(request, kind)]
+    if files:
+        sections["precomputed"] = _listed(files)
+    if request.editor:
+        comment = "the same images with only the attribute edited"
+        sections["counterfactual"] = _table(comment=comment, editor=request.editor)
+        sections["validity"] = _validity()
+    if request.people:
+        options = tomlkit.inline_table()
+        options.update({"path": _relative(request.people, folder)})
+        sections["collect"] = _table(comment="responses of people", crowd="file", options=options)
+    return sections
+
+
+def _listed(tables: list[Table]) -> AoT:
+    every = tomlkit.aot()
+    for table in tables:
+        every.append(table)
+    return every
+
+
+def _rater(given: str, folder: Path | None) -> Table:
+    kind, name = kind_and_name(given)
+    return _table(kind=kind, name=_relative(Path(name), folder) if is_file(name) else name)
+
+
+def _validity() -> Table:
+    table = _table(comment="whether the attribute changed, and nothing else; default: available networks validate")
+    for line in (
+        'target = "faceres-gender: female"   # validators should have no part in the editing, and not be audited',
+        'held = ["emotion: happy"]           # an image whose edits break a rule is excluded from the slopes',
+        'recognizer = "openface"',
+    ):
+        table.add(tomlkit.comment(line))
+    return table
+
+
+def _precomputed(request: AuditRequest, folder: Path | None, kind: str, entry: str) -> Table:
+    """Return a section of precomputed answers: NAME=FILE, or FILE, whose stem is then the name."""
+    name, sign, rest = entry.partition("=")
+    path = Path(rest if sign else entry)
+    values: dict[str, Any] = {"rater": name if sign else path.stem, kind: _relative(path, folder)}
+    if kind == "scores":
+        values["measure"] = "similarity" if request.similarity else "distance"
+    if request.scale != 1 and (kind == "labels" or (kind == "scores" and request.similarity)):
+        values["scale"] = request.scale
+    return _table(**values)
+
+
+def _check_vectors(path: Path | None, images: Images) -> None:
+    if path is None:
+        return
+    names = pd.Series(Vectors.read(path).keys, dtype="str")
+    if known_keys(names, images, "--vectors", strict=False).isna().all():
+        raise VectorError(f"{path} has no vector of an image of the table", fix="Check its keys.")
+
+
+def _usable(images: Images, protected: str) -> list[str]:
+    """Return numeric columns and those of few levels; a column that is unique in each row cannot be balanced."""
+    frame = images.frame
+    few = [name for name in images.attributes if frame[name].nunique() <= 12 or frame[name].dtype.kind in "fiub"]
+    numbered = {name for name in few if frame[name].dtype.kind in "iu" and frame[name].nunique() == len(frame) > 12}
+    return [name for name in few if name != protected and name not in numbered and frame[name].nunique() >= 2]
+
+
+def _summary(images: Images, request: AuditRequest, contrast: Contrast, names: list[str]) -> list[str]:
+    side = contrast.side(images)
+    counts = (int((side == 1).sum()), int((side == -1).sum()), int((side == 0).sum()))
+    lines = [
+        f"  {len(images)} images of {images.identities.nunique()} identities{_missing(images, request.images)}",
+        f"  {contrast.focal} {counts[0]}, {contrast.reference} {counts[1]}, neither {counts[2]}",
+        f"  covariates: {', '.join(names) or 'none'}",
+    ]
+    if spelling := other_spellings(images, contrast):
+        lines.append(f"  note: {spelling}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ColumnNameWarning)
+        images.warn_of_unsourced_columns()
+    return lines + [f"  note: {entry.message}" for entry in caught]
+
+
+def _missing(images: Images, folder: Path | None) -> str:
+    if folder is None:
+        return "; no images are given, so that nothing is computed from pixels"
+    missing = sum(find(folder, key) is None for key in images.keys)
+    if missing == len(images):
+        fix = "Check --images, and --image-column (file names, with or without suffix)."
+        raise ImageError(f"None of the {missing} images of the table is in {folder}", fix=fix)
+    return f", {missing} of them not in {folder}"

@@ -1,0 +1,3 @@
+"""What is checked before any work."""
+
+from likewise.audit.preflight.check import missing_weights as missing_weights

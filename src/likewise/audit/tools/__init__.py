@@ -1,0 +1,1 @@
+"""Commands around an audit: directions, lambdas, one image in detail."""

@@ -1,0 +1,66 @@
+"""``likewise power``: how many identities and images an audit needs for a gap in FNMR."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+_DESIGN = ("identities", "images", "fnmr", "gap", "focal_share", "icc", "matched_share", "fmr")
+
+
+@click.command()
+@click.option("--identities", type=int, help="Identities in both groups; without it, how many are needed.")
+@click.option("--gap", type=float, help="Gap in FNMR to find, e.g. 0.01 for one percentage point.")
+@click.option("--fnmr", type=float, help="FNMR of the reference group.")
+@click.option("--images", type=float, help="Genuine trials per identity, on average.")
+@click.option("--fmr", type=float, help="False match rate of the operating point.")
+@click.option("--focal-share", type=float, help="Share of the identities in the focal group.")
+@click.option("--icc", type=float, help="Intraclass correlation of an identity's errors.")
+@click.option("--matched-share", type=float, help="Share of the smaller group that finds a partner.")
+@click.option("--pilot", "folder", type=click.Path(path_type=Path), help="An audit folder to take the rates from.")
+@click.option("--rater", default="", help="Recognizer of the pilot; by default the first.")
+@click.option("--power", "wanted", type=float, default=0.8, show_default=True, help="Wanted chance to find the gap.")
+@click.option("--repeats", type=int, default=400, show_default=True, help="Simulated audits.")
+@click.option("--seed", type=int, default=0, show_default=True)
+def power(folder: Path | None, rater: str, wanted: float, repeats: int, seed: int, **given: Any) -> None:
+    """Simulate audits: the chance to find a gap in FNMR, or how many identities it takes."""
+    from likewise.analysis.audit_power import AuditDesign, audit_power, identities_needed
+
+    chosen = {name: value for name, value in given.items() if value is not None and name in _DESIGN}
+    design = AuditDesign(**{"identities": 400, **chosen})
+    if folder is not None:
+        design = replace(_pilot(folder, rater), **chosen)
+    if given["identities"] is None:
+        for sample in ("all", "matched"):
+            found = identities_needed(design, power=wanted, sample=sample, seed=seed)
+            name = "unmatched" if sample == "all" else "matched"
+            click.echo(f"{name}: about {found:,} identities for a power of {wanted:.0%}".replace("%", " %"))
+    else:
+        click.echo(audit_power(design, repeats=repeats, seed=seed))
+    click.echo(f"FMR {design.fmr:g} needs {design.impostors:,} impostor trials.")
+
+
+def _pilot(folder: Path, rater: str) -> Any:
+    """Measure the design on the artifacts of a finished audit, at the operating point it has."""
+    from likewise.analysis.audit_power import pilot
+    from likewise.audit.plan.file import read_plan
+    from likewise.errors import StageError
+    from likewise.tables import Estimates, Images, Ratings, Trials
+
+    names = ("images.parquet", "trials.parquet", "ratings.parquet", "estimates.parquet")
+    missing = [name for name in names if not (folder / name).is_file()]
+    if missing:
+        raise StageError(f"{missing[0]} not found in {str(folder)!r}", fix=f"Run: likewise run {folder}")
+    images, trials, ratings = (
+        Images.read(folder / names[0]), Trials.read(folder / names[1]), Ratings.read(folder / names[2])
+    )  # fmt: skip
+    limits = Estimates.read(folder / "estimates.parquet").where(stat="threshold").frame
+    own = limits[limits["quantity"].str.startswith(f"{rater}: ")] if rater else limits
+    if own.empty:
+        raise StageError(f"No operating point of {rater or 'a recognizer'} in {str(folder)!r}", fix="Check --rater.")
+    first = own.iloc[0]
+    about = (ratings, trials, images, read_plan(folder / "audit.toml").contrast)
+    return pilot(*about, threshold=float(first["estimate"]), rater=str(first["quantity"]).partition(": ")[0])

@@ -1,0 +1,1 @@
+"""Counterfactual edits: sweeps, masks, compositing, placebo arms, editors, validity."""

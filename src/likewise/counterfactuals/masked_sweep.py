@@ -1,0 +1,96 @@
+"""masked_sweep: photographs are edited inside the facial skin of their central face, at their own resolution.
+
+The face is found, its skin segmented and its crop encoded once; only the drawing is done for every level. Every picture
+that is made is compared with its original, pixel by pixel, outside the mask; a difference there is an error of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from likewise.counterfactuals.face_region import FaceLocator, FaceRegion, crops_of
+from likewise.counterfactuals.placebo import MASK, ORIGINAL, RANDOM, RECONSTRUCT, random_arm, redrawn, swept
+from likewise.counterfactuals.sweep import AT_ONCE, Sweep, outcome
+from likewise.data.align import AlignSpec
+from likewise.errors import ExecutorError
+from likewise.models.detectors.registry import detector
+from likewise.models.perception.segmentation import Segmenter
+from likewise.runtime.executor import Result
+from likewise.runtime.registry import Editor, Pictures
+
+SIZE = 256  # pixels of the crop for an editor that takes any size
+FRAME = "ffhq"  # the frame that generators of faces draw, and that networks trained on their faces know
+
+
+@dataclass(frozen=True)
+class MaskedSweep(Sweep):
+    """The work of one chunk: as ``Sweep``, but only facial skin changes."""
+
+    align: AlignSpec | None = None
+    """The frame that faces are brought into for the editor; None: the pictures lie in it."""
+
+    def __call__(self, images: list[str]) -> Result:
+        """Write the pictures; return which faces could not be edited and why, and remarks on the others."""
+        editor, message = self.the_editor(), outcome(len(images), len(self.spec.strengths))
+        find = FaceLocator(detector(self.spec.detector), segmenter(), self.align, size_of(editor))
+        for place, pictures in self.album.stacks(images, most=AT_ONCE):
+            placed = find(list(pictures))
+            there = [(place.start + row, each) for row, each in enumerate(placed) if isinstance(each, FaceRegion)]
+            for row, each in enumerate(placed):
+                message["reason"][place.start + row] = each if isinstance(each, str) else ""
+            for row, each in there:
+                message["remark"][row] = "|".join(each.remarks)
+            if there:
+                rows = [row for row, _ in there]
+                message["outside"][rows] = self._edited(
+                    editor, [images[row] for row in rows], [each for _, each in there]
+                )
+        return message
+
+    def _edited(self, editor: Editor, keys: list[str], placed: list[FaceRegion]) -> np.ndarray:
+        levels, crops = self.spec.strengths, crops_of(placed)
+        strips = swept(editor, crops, levels, keys)
+        drawn = redrawn(editor, crops, keys) if {RECONSTRUCT, MASK} & set(self.arms) else None
+        random = random_arm(editor, crops, strips, levels, keys, seed=self.seed) if RANDOM in self.arms else None
+        counts = np.zeros((len(keys), len(levels)), np.int64)
+        for row, (key, face) in enumerate(zip(keys, placed, strict=True)):
+            strip, counts[row] = _pasted(face, crops[row], strips[row])
+            moved = None if random is None else _pasted(face, crops[row], random[row])[0]
+            arms: dict[str, Pictures | None] = {ORIGINAL: face.picture}
+            if drawn is not None and RECONSTRUCT in self.arms:
+                arms[RECONSTRUCT] = face.put_whole(crops[row], drawn[row])
+            if drawn is not None and MASK in self.arms:
+                arms[MASK] = _pasted(face, crops[row], drawn[row : row + 1])[0][0]
+            self.write(key, strip, moved, arms)
+        return counts
+
+
+def _pasted(face: FaceRegion, crop: Pictures, strip: Pictures) -> tuple[Pictures, list[int]]:
+    """Paste every strength into the picture, and count the pixels that changed outside the mask: none may."""
+    back = np.stack([face.put_back(crop, edited) for edited in strip])
+    counts = [face.outside_changed(picture) for picture in back]
+    if any(counts):
+        raise ExecutorError(f"{max(counts)} pixels outside the mask changed, which is an error of likewise")
+    return back, counts
+
+
+def size_of(editor: Editor) -> int:
+    """Return how large the crop is that an editor sees."""
+    return int(getattr(editor, "resolution", 0)) or SIZE
+
+
+def frame_for(editor: Editor, planned: AlignSpec | None) -> AlignSpec | None:
+    """Return the frame that a face is brought into: the plan's; none for latents of pictures as they are."""
+    size = size_of(editor)
+    if planned is not None:
+        return AlignSpec(frame=planned.frame or FRAME, size=size, detector=planned.detector, slack=planned.slack)
+    return None if getattr(editor, "latents", None) is not None else AlignSpec(frame=FRAME, size=size)
+
+
+@lru_cache(maxsize=1)
+def segmenter() -> Segmenter:
+    """Return the network that finds facial skin; it is loaded once a process."""
+    return Segmenter()

@@ -1,0 +1,294 @@
+"""Edit validity: did an edit move the attribute, and nothing else? Without that there is no counterfactual finding.
+
+Validators measure every edit beside its original and beside the placebo arms (``validate``). Here their measurements
+are held to rules, original by original:
+
+- no pixel outside the mask changed;
+- **the target moved**: its score rises from the lowest strength to the highest by at least ``share`` of the distance
+  between the groups' medians of that score, by more than the reconstruction control and the random direction move it,
+  and does not fall back on the way by more than its measurement noise;
+- **the held attributes stayed**: their scores drift from strength 0 by no more than ``drift`` times their own
+  measurement noise, or than reconstruction alone moves them;
+- **the person stayed**: the recognizer's distance to the original is below its threshold, directly or by way of the
+  reconstruction;
+- **the picture is one**: the artifact validator finds no patch, ghost, seam, blur or wrong tone.
+
+A rule whose validator is missing is broken for all edits. An original that breaks a rule at one strength is excluded
+whole: excluding single strengths would change which images are averaged at each. Strengths beyond the training range
+may be too much for most images; such a strength, and those beyond it, are excluded for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from likewise.errors import SpecError
+from likewise.tables import Images, Ratings
+
+RATER = "validity"
+OUTSIDE, PERSON, TARGET, DRIFT = "pixels changed outside", "distance to the original", "attribute", "drift of "
+ARTIFACT = "artifact"
+OWN, CONTROL, NOISE = "original: ", "control: ", "noise: "
+"""Prefixes of what is measured once an image: the original's score, how far the controls move it, and its noise."""
+LEAKED, ANOTHER, DRIFTED = "pixels outside the mask changed", "another person", "a held attribute drifts"
+STUCK, BACK = "the attribute does not move", "the attribute moves back"
+BROKEN, UNFIT = "artifacts in the picture", "the validator of the attribute does not separate the groups"
+LACKING, NO_CONTROL = "no validator of ", "no placebo arm to compare with"
+VALID, BEYOND = "valid", "extrapolation"
+ENOUGH = 0.5
+"""Share of the images that must keep the rules at a strength beyond the training range."""
+LEAST_NOISE, LEAST_DRIFT, MOST_DRIFT = 0.02, 0.2, 0.4
+"""Of scores from 0 to 1: measurement noise is taken to be at least this; the limits of what a drift may be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValiditySpec:
+    """The validators of edits, and their tolerances.
+
+    A validator is written ``classifier: label``, or ``classifier: label + label`` for the sum of their scores. None has
+    one chosen by what is edited and held. An empty text has none, and then there is no finding; an empty list of held
+    attributes says that none has to stay.
+    """
+
+    judge: bool = True
+    """Whether edits are validated at all; without it there is no counterfactual finding."""
+    target: str | None = None
+    """The validator of the edited attribute: its score has to rise with the strength."""
+    held: tuple[str, ...] | None = None
+    """The validators of the attributes that have to stay."""
+    recognizer: str | None = None
+    """The validator of the person: a recognizer that is not under audit."""
+    artifacts: str | None = None
+    """The validator of the picture: "network", or a classifier's label whose score is the probability of artifacts."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """The validators' own options, by their names."""
+    person: float | None = None
+    """The largest distance to the original; None is the recognizer's own threshold."""
+    share: float = 0.3
+    """By how much the target's score rises at least, as a share of the distance between the groups' medians."""
+    drift: float = 4.0
+    """How far a held score may drift from where it is at strength 0, in units of its measurement noise."""
+    back: float = 3.0
+    """How far the target may fall back on the way out from strength 0, in units of its measurement noise."""
+    artifact: float = 0.5
+    """The largest probability of artifacts."""
+
+    def __post_init__(self) -> None:
+        if self.held is not None:
+            object.__setattr__(self, "held", tuple(self.held))
+        if not self.judge and self._says_more():
+            raise SpecError("With judge = false no other key of [validity] has an effect", fix="Remove the other keys.")
+        for validator in self.judges:
+            if not all(judge_of(validator)):
+                raise SpecError(f"{validator!r} is not a validator", fix="Write 'classifier: label'.")
+        if self.artifacts and self.artifacts != NETWORK and not all(judge_of(self.artifacts)):
+            raise SpecError(f"artifacts is {self.artifacts!r}", fix=f"Write '{NETWORK}' or 'classifier: label'.")
+        for name, low, high in (("share", 0, 2), ("drift", 0, 100), ("back", 0, 100), ("artifact", 0, 1)):
+            if not low < getattr(self, name) <= high:
+                raise SpecError(f"{name} is {getattr(self, name)}", fix=f"Give a number above {low} and up to {high}.")
+        if self.person is not None and self.person <= 0:
+            raise SpecError(f"person is {self.person}", fix="Give a distance above 0.")
+
+    def _says_more(self) -> bool:
+        plain = [each for each in fields(self) if each.name not in ("judge", "options")]
+        return bool(self.options) or any(getattr(self, each.name) != each.default for each in plain)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The validators that are classifiers of attributes, each ``classifier: label``."""
+        return tuple(filter(None, (self.target, *(self.held or ()))))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What has no validator: without one of each there is no finding."""
+        there = {"the attribute": self.target, "the held attributes": self.held is not None,
+                 "the person": self.recognizer, "artifacts": self.artifacts}  # fmt: skip
+        return tuple(what for what, validator in there.items() if not validator)
+
+
+NETWORK = "network"
+"""The artifact validator that comes with likewise."""
+
+
+def judge_of(text: str) -> tuple[str, str]:
+    """Read ``classifier: label``.
+
+    >>> judge_of("faceres-gender: female")
+    ('faceres-gender', 'female')
+    """
+    name, _, label = text.partition(":")
+    return name.strip(), label.strip()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which originals break a rule, and which strengths are too much for most."""
+
+    reasons: pd.Series[str]
+    """Indexed by original: what it breaks."""
+    too_far: tuple[float, ...] = ()
+    """Strengths beyond the training range that are excluded for all images."""
+    notes: tuple[str, ...] = ()
+    """What the rules came to in numbers: the distance between the groups, the least rise, the noise."""
+
+
+def judged(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mapping[str, int] | None = None) -> Verdict:
+    """Hold every strength of every original to the rules.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What the validators measured.
+    edits : Images
+        The counterfactuals.
+    spec : ValiditySpec
+        The validators and tolerances; ``person`` is the recognizer's threshold.
+    groups : mapping of original to 1 or -1, optional
+        The focal (1) and the reference (-1) group. Without it the distance between the groups is taken to be 1, the
+        whole range of a score.
+    """
+    about = edits.frame.set_index("image")[["parent", "level"]]
+    frame = ratings.frame
+    frame = frame[frame["rater"] == RATER].join(about, on="unit")
+    noise = _noise(frame)
+    broken = pd.concat([*_limits(frame, spec, noise), _fallen_back(_wide(frame, TARGET), spec.back * noise[TARGET])])
+    too_far = _too_far(broken, about)
+    distance, unfit = _distance(frame, groups, noise[TARGET])
+    leaked = frame[(frame["question"] == OUTSIDE) & (frame["value"] > 0)].assign(reason=LEAKED)
+    stuck = _stuck(frame, too_far, spec.share * distance)
+    for_all = [LACKING + what for what in spec.missing] + ([UNFIT] if unfit and spec.target else [])
+    for_all += [NO_CONTROL] if _once(frame, CONTROL + TARGET).empty and spec.target else []
+    whole = pd.DataFrame([(p, why) for p in about["parent"].unique() for why in for_all], columns=["parent", "reason"])
+    together = pd.concat([whole, leaked, broken[~broken["level"].isin(too_far)], stuck])[["parent", "reason"]]
+    reasons: pd.Series[str] = together.drop_duplicates().groupby("parent")["reason"].agg(", ".join)
+    return Verdict(reasons, too_far, _numbers(spec, distance, noise))
+
+
+def _noise(frame: pd.DataFrame) -> dict[str, float]:
+    """Return the measurement noise of each score: a robust standard deviation over all originals."""
+    rows = frame[frame["question"].str.startswith(NOISE)]
+    found = rows.groupby("question")["value"].median() * 1.4826
+    known = {str(name).removeprefix(NOISE): max(LEAST_NOISE, float(value)) for name, value in found.dropna().items()}
+    return {TARGET: LEAST_NOISE, **known}
+
+
+def _limits(frame: pd.DataFrame, spec: ValiditySpec, noise: Mapping[str, float]) -> list[pd.DataFrame]:
+    """Return what exceeds a limit: parent, level and reason. A missing measurement exceeds it."""
+    found = [_drifted(frame, question, spec.drift * noise.get(question.removeprefix(DRIFT), LEAST_NOISE))
+             for question in frame["question"].unique() if question.startswith(DRIFT)]  # fmt: skip
+    if spec.person is not None:
+        found.append(frame[(frame["question"] == PERSON) & ~(frame["value"] <= spec.person)].assign(reason=ANOTHER))
+    found.append(frame[(frame["question"] == ARTIFACT) & ~(frame["value"] <= spec.artifact)].assign(reason=BROKEN))
+    return [part[["parent", "level", "reason"]] for part in found]
+
+
+def _drifted(frame: pd.DataFrame, question: str, by_noise: float) -> pd.DataFrame:
+    """Return the edits whose held score drifts more than noise, or than reconstruction alone, explains."""
+    rows = frame[frame["question"] == question]
+    control = _once(frame, CONTROL + question.removeprefix(DRIFT)).reindex(rows["parent"]).fillna(0).to_numpy(float)
+    limit = np.clip(np.fmax(control, by_noise), LEAST_DRIFT, MOST_DRIFT)
+    drifted: pd.DataFrame = rows[~(rows["value"].abs().to_numpy() <= limit)].assign(reason=DRIFTED)
+    return drifted
+
+
+def _once(frame: pd.DataFrame, question: str) -> pd.Series:
+    """Return what is measured once an original, by original."""
+    rows = frame[frame["question"] == question]
+    return rows.drop_duplicates("parent").set_index("parent")["value"]
+
+
+def _wide(frame: pd.DataFrame, question: str) -> pd.DataFrame:
+    """Return a score with a row an original, a column a strength."""
+    rows = frame[frame["question"] == question]
+    return rows.pivot(index="parent", columns="level", values="value").sort_index(axis=1)
+
+
+def _distance(frame: pd.DataFrame, groups: Mapping[str, int] | None, noise: float) -> tuple[float, bool]:
+    """Return the distance between the groups' medians of the target's score, and whether it is within noise.
+
+    Both groups have to be there: a validator that is known from one of them only is not known to separate them.
+    """
+    own = _once(frame, OWN + TARGET)
+    if groups is None or own.empty:
+        return 1.0, False
+    side = own.index.map(dict(groups))
+    focal, reference = (float(own[side == sign].median()) for sign in (1, -1))
+    distance = focal - reference
+    return (distance, False) if distance > 3 * noise else (1.0, True)
+
+
+def _fallen_back(wide: pd.DataFrame, back: float) -> pd.DataFrame:
+    """Return where the score falls behind what it has reached on the way out from the middle, to either side."""
+    levels, scores = wide.columns.to_numpy(float), wide.to_numpy(float)  # [n, K], rising levels
+    up, down = np.flatnonzero(levels >= 0), np.flatnonzero(levels <= 0)[::-1]
+    behind = np.zeros_like(scores)
+    behind[:, up] = np.fmax.accumulate(scores[:, up], axis=1) - scores[:, up]
+    behind[:, down] = np.fmax(behind[:, down], scores[:, down] - np.fmin.accumulate(scores[:, down], axis=1))
+    behind[np.isnan(scores)] = np.inf  # no face was detected there
+    rows, columns = np.nonzero(behind > max(back, 0.1))
+    return pd.DataFrame({"parent": wide.index.to_numpy()[rows], "level": levels[columns], "reason": BACK})
+
+
+def _too_far(broken: pd.DataFrame, about: pd.DataFrame) -> tuple[float, ...]:
+    """Return the strengths beyond the training range, from the first on at which too few images keep the rules."""
+    images = about["parent"].nunique()
+    kept = 1 - broken.drop_duplicates(["parent", "level"]).groupby("level").size() / max(images, 1)
+    found: list[float] = []
+    for side in (-1, 1):
+        levels = sorted((float(level) for level in about["level"].unique() if side * level > 1), key=abs)
+        first = next((level for level in levels if kept.get(level, 1.0) < ENOUGH), None)
+        found += [level for level in levels if first is not None and abs(level) >= abs(first)]
+    return tuple(sorted(found))
+
+
+def _stuck(frame: pd.DataFrame, too_far: Sequence[float], least: float) -> pd.DataFrame:
+    """Return the originals whose target rises by less than ``least``, or by no more than a control moves it."""
+    wide = _wide(frame, TARGET).drop(columns=list(too_far), errors="ignore")
+    if wide.empty:
+        return pd.DataFrame({"parent": [], "reason": []}, dtype="str")
+    rise = wide.iloc[:, -1] - wide.iloc[:, 0]
+    control = _once(frame, CONTROL + TARGET).reindex(rise.index).fillna(0)
+    stuck = ~((rise >= least) & (rise > control))
+    return pd.DataFrame({"parent": rise.index[stuck].to_list(), "reason": STUCK}, dtype="str")
+
+
+def _numbers(spec: ValiditySpec, distance: float, noise: Mapping[str, float]) -> tuple[str, ...]:
+    if not spec.target:
+        return ()
+    units = ", ".join(f"{name} {value:.3f}" for name, value in noise.items())
+    return (
+        f"Validity: the groups' medians of the attribute's score are {distance:.2f} apart, so a valid edit raises it "
+        f"by at least {spec.share * distance:.2f}. Measurement noise: {units}.",
+    )
+
+
+def verdicts(verdict: Verdict, edits: Images) -> Ratings:
+    """Return for each edit whether it is valid, and whether its strength is an extrapolation."""
+    frame = edits.frame
+    said = {
+        VALID: ~frame["parent"].isin(verdict.reasons.index) & ~frame["level"].isin(verdict.too_far),
+        BEYOND: frame["level"].abs() > 1,
+    }
+    rows = [
+        pd.DataFrame({"unit": frame["image"], "rater": RATER, "question": question, "value": value.astype(float)})
+        for question, value in said.items()
+    ]
+    return Ratings(pd.concat(rows, ignore_index=True))
+
+
+def valid_edits(ratings: Ratings, edits: Images) -> Images:
+    """Return the edits whose original keeps every rule: those that findings are estimated from."""
+    frame = ratings.frame
+    kept = set(frame[(frame["question"] == VALID) & (frame["value"] == 1)]["unit"])
+    return edits.subset([image for image in edits.keys if image in kept])
+
+
+def shares(reasons: pd.Series[str], parents: Sequence[str]) -> dict[str, int]:
+    """Count the originals with valid edits, and the others by reason."""
+    counted = {VALID: len(set(parents) - set(reasons.index))}
+    return counted | {str(reason): int(count) for reason, count in reasons.value_counts().items()}

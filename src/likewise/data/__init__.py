@@ -1,0 +1,1 @@
+"""Data sets in: layouts, readers, alignment, described attributes, precomputed answers, image grids."""

@@ -1,0 +1,243 @@
+"""The demo: portraits of synthetic identities, audited by real networks as if they were photographs.
+
+The generator renders the identities and their counterfactual twins, which differ in the attribute only. The audit sees
+only the portraits and a table. The differences between identities and twins are the ground truth that the report shows
+beside its estimates.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from likewise.audit.plan.migrations import FORMAT
+from likewise.audit.store import PLAN
+from likewise.errors import StoreError, TableError
+from likewise.latents.directions import Directions, shipped
+from likewise.rating.rate import Embedding
+from likewise.runtime.cpu import configure_cpu
+from likewise.runtime.executor import Executor
+from likewise.runtime.pixels import ImageFolder
+from likewise.runtime.progress import Reporter
+from likewise.runtime.registry import Generator, create
+from likewise.simulation.portraits import CONTRAST, COVARIATES, AttributeAxes, Portraits
+from likewise.stats.jackknife import jackknife
+from likewise.tables import Estimates
+from likewise.tables.estimates import row
+from likewise.tables.io import write_frame, write_text
+
+GENERATOR = "mobilestylegan"
+RECOGNIZERS = ("dlib", "faceplugin")
+WEIGHTS = (
+    "mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface", "dlib-landmarks-5", "dlib-resnet",
+    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "faceres", "emotion",
+)  # fmt: skip
+"""Weights that the demo's plan needs."""
+AXES = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
+         "smile": "predicted_smile"}  # fmt: skip
+"""The shipped direction of each attribute axis of the portraits."""
+_CHUNK, LEVEL = 24, 0.95
+_SETTINGS = "portraits.txt"  # the settings of the portraits in a folder, so that others are not mistaken for them
+
+_PLAN = """\
+# Portraits of {identities} synthetic identities, {images_each} images each, by {generator}.
+# Age, glasses, smile and light are associated with gender (confounding {confounding:g}).
+# They are audited as if they were photographs. truth.parquet has the ground truth, measured on counterfactual twins
+# that differ in gender only; the report shows it beside the estimates.
+format = {format}
+seed = {seed}
+covariates = [{covariates}]
+
+[data]
+images = "images"
+table = "faces.csv"
+
+[contrast]
+column = "{column}"
+focal = "{focal}"
+reference = "{reference}"
+
+[project]                        # matched pairs: project each image into the latent space
+generator = "{generator}"
+perceptual = "lpips-alex"
+method = "encoder"               # fast; "refine" is more accurate, half a minute an image
+
+[units]                          # ... recognizers rate trials, so trials are matched: all two images of one identity,
+kind = "trials"                  # by the mean and the difference of their scores along the shipped directions
+features = "scores"              # (without that of the contrast); no label is used
+
+[match]
+caliper = {{ distance = "1sd" }}
+
+[[variant]]                      # alternative designs (specification curve)
+name = "optimal"
+method = "optimal"
+caliper = {{ distance = "1sd" }}
+
+[[variant]]
+name = "a wider caliper"
+caliper = {{ distance = "1.5sd" }}
+
+[[variant]]
+name = "with labels"
+exact = ["drawn_eyeglasses"]
+caliper = {{ drawn_age = 0.6 }}
+{raters}
+[[rater]]                        # a classifier under audit
+kind = "classifier"
+name = "efficientnet-lite"
+
+[counterfactual]                 # counterfactual edits: only the attribute changes
+editor = "direction"
+attribute = "predicted_gender"
+options = {{ latents = "latents", size = 256, detail = "drawn" }}
+mask = "none"                    # "skin" for photographs: pixels outside the mask do not change
+strengths = [-2, -1, 0, 1, 2]
+most = 20
+
+[validity]                       # validity of the edits: the attribute changed and nothing else did; invalid edits are
+target = "faceres-gender: female"     # excluded from the slopes, and counted
+held = ["emotion: happy", "faceres-age: 40-49 + 50-59 + 60-69 + 70 or more"]
+recognizer = ""                  # none here: the fast encoder does not preserve the identity well enough
+
+[collect]                        # human study: simulated raters use the study's own pages
+crowd = "study"
+options = {{ path = "people.csv" }}
+
+[estimate]
+truth = "truth.parquet"
+
+[report]
+title = "Synthetic identities"
+show_images = true               # no real persons; for photographs the default is false
+
+[executor]
+{engine}
+"""
+_RATER = """
+[[rater]]                        # a recognizer under audit
+kind = "recognizer"
+name = "{name}"
+"""
+
+
+def attribute_axes(directions: Directions, generator: Generator) -> AttributeAxes:
+    """Return the attribute axes of a generator from its directions; gender increases toward the focal level."""
+    names = list(AXES.values())
+    signs = [_toward(directions, column) for column in names]
+    rows = [directions.names.index(column) for column in names]
+    steps = [directions.step(column, hold=[other for other in names if other != column]) for column in names]
+    return AttributeAxes(
+        mean=generator.mean_w().astype(np.float64),
+        scores=directions.gradients[rows] * np.array(signs)[:, None],
+        steps=np.stack(steps) * np.array(signs)[:, None],
+        names=tuple(AXES),
+    )
+
+
+def _toward(directions: Directions, column: str) -> float:
+    """Return 1 where the score increases with the attribute that the axis is named after, else -1."""
+    positive = directions.skills[directions.names.index(column)].positive
+    return -1.0 if positive in (str(CONTRAST.reference), "0", "no", "False") else 1.0
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A folder with portraits, a table and a plan: the input of an audit."""
+
+    folder: Path
+    portraits: Portraits
+    reporter: Reporter
+    executor: Executor
+
+    def make(self) -> None:
+        """Render the portraits and their twins, rate both with the recognizers, write the tables and the plan."""
+        plan = self._plan()
+        if (self.folder / PLAN).is_file() and (self.folder / PLAN).read_text(encoding="utf-8") == plan:
+            self.reporter.say(f"demo: {self.folder}/ is up to date")
+            return
+        self._claim()
+        generator = create("generator", GENERATOR)
+        axes = attribute_axes(shipped(GENERATOR), generator)
+        configure_cpu(self.executor)
+        two = [image for k in (0, 1) for image in self.portraits.images[k :: self.portraits.images_each]]
+        for place, twins in (("images", False), ("twins", True)):
+            wanted = two if twins else self.portraits.images
+            work = self.portraits.work(
+                self.folder / place, self.portraits.latents(generator, axes, twins=twins), GENERATOR
+            )
+            with self.reporter.task(f"render {place}", len(wanted)) as progress:
+                for _ in self.executor.map(work, wanted, progress=progress):
+                    pass
+        self.portraits.table().write(self.folder / "faces.csv")
+        write_frame(self.folder / "people.csv", self.portraits.chances())
+        known = [self.portraits.truth(), *(self._twin_effect(name) for name in RECOGNIZERS)]
+        Estimates.together(known).write(self.folder / "truth.parquet")
+        write_text(self.folder / PLAN, plan)
+        self.reporter.say(
+            f"demo: wrote {self.portraits.identities} identities and their counterfactual twins to {self.folder}/"
+        )
+
+    def _claim(self) -> None:
+        """Record the settings of the portraits in the folder; a folder with other images is an error."""
+        settings, path = f"{self.portraits}\n", self.folder / _SETTINGS
+        if (self.folder / "images").exists() and not (path.is_file() and path.read_text(encoding="utf-8") == settings):
+            fix = "Choose another folder, or remove this one."
+            raise StoreError(f"{self.folder} has images of other settings", fix=fix)
+        write_text(path, settings)
+
+    def _plan(self) -> str:
+        covariates = ", ".join(f'"{covariate.column}"' for covariate in COVARIATES)
+        several = self.executor.workers > 1
+        engine = (
+            f'kind = "processes"\nworkers = {self.executor.workers}\nchunk = {_CHUNK}'
+            if several
+            else f"chunk = {_CHUNK}"
+        )
+        return _PLAN.format(
+            identities=self.portraits.identities, images_each=self.portraits.images_each, generator=GENERATOR,
+            confounding=self.portraits.confounding, seed=self.portraits.seed, format=FORMAT, covariates=covariates,
+            column=CONTRAST.column, focal=CONTRAST.focal, reference=CONTRAST.reference,
+            raters="".join(_RATER.format(name=name) for name in RECOGNIZERS), engine=engine,
+        )  # fmt: skip
+
+    def _twin_effect(self, name: str) -> Estimates:
+        """Rate two images of every identity and of its twin: mean of focal - reference over the identities."""
+        recognizer = create("recognizer", name)
+        each = self.portraits.images_each
+        firsts, seconds = (self.portraits.images[start::each] for start in (0, 1))
+        keys = [f"{place}/{image}" for place in ("images", "twins") for image in [*firsts, *seconds]]
+        work = Embedding(name, {}, ImageFolder(self.folder, {key: f"{key}.png" for key in keys}))
+        with self.reporter.task(f"twins: {name}", len(keys)) as progress:
+            parts = [result["e"] for result in self.executor.map(work, keys, progress=progress)]
+        own, own_other, twin, twin_other = np.split(np.concatenate(parts), 4)
+        side = self.portraits.table().attribute(CONTRAST.column).loc[firsts].eq(CONTRAST.focal).to_numpy() * 2.0 - 1
+        change = side * (recognizer.distance(own, own_other) - recognizer.distance(twin, twin_other))
+        return _mean(f"{recognizer.name}: distance", change[np.isfinite(change)])
+
+
+def _mean(quantity: str, change: np.ndarray) -> Estimates:
+    if len(change) < 2:
+        problem = f"{quantity}: faces were detected for only {len(change)} identities and their twins"
+        raise TableError(problem, fix="Use more identities.")
+    columns = np.column_stack([np.ones(len(change)), change])
+    found = jackknife(columns, lambda total: total[..., 1] / total[..., 0], [np.arange(len(change))], level=LEVEL)
+    method = "ground truth (counterfactual twins)"
+    return Estimates.of(
+        [row(quantity, "gap", "truth: matched", CONTRAST.label, found, level=LEVEL, n=len(change), method=method)]
+    )
+
+
+def make_demo(folder: Path, *, identities: int, confounding: float, seed: int, reporter: Reporter) -> None:
+    """Write the portraits demo to ``folder`` unless it is up to date."""
+    workers = max(1, min(_cores(), 8))
+    executor = Executor(kind="processes", workers=workers, chunk=_CHUNK) if workers > 1 else Executor(chunk=_CHUNK)
+    portraits = Portraits(identities=identities, confounding=confounding, seed=seed)
+    Demo(folder, portraits, reporter, executor).make()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

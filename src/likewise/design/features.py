@@ -1,0 +1,121 @@
+"""Features: what units are compared on without any labels. Scores along directions, directions removed, components.
+
+Why not the difference of the groups' means: it contains every confounder (age, hair, glasses) as far as the groups
+differ in it. Taking it out before distances are measured hides exactly what should be matched. To ignore the attribute
+itself, leave out its own score, or remove its *conditional* direction: the step that changes the attribute's score and
+leaves the scores of all others where they are (``Directions.step(main, hold=...)``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.design.search.points import Points, mean_rows
+from likewise.errors import SpecError, VectorError
+from likewise.tables import Vectors
+
+Floats = npt.NDArray[np.float64]
+
+
+def scores(vectors: Vectors, directions: Mapping[str, npt.ArrayLike]) -> Vectors:
+    """Return each image's scores along directions, standardized to a standard deviation of one.
+
+    Parameters
+    ----------
+    vectors
+        Latents ``[n, D]`` or ``[n, L, D]``; of W+ the mean row is scored.
+    directions
+        By name, the gradient ``[D]`` of a linear score. Leave out that of the contrast's own attribute.
+
+    Returns
+    -------
+    Vectors
+        ``[n, len(directions)]``, in the order of the names given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.design.features import scores
+    >>> from likewise.tables import Vectors
+    >>> latents = Vectors(["1", "2"], np.array([[0.0, 1.0], [2.0, 5.0]]), source="toy")
+    >>> scores(latents, {"age": [1.0, 0.0]}).values.ravel().round(2).tolist()
+    [-1.0, 1.0]
+    """
+    if not directions:
+        raise SpecError("No directions were given", fix="Name at least one.")
+    matrix = np.stack([np.asarray(gradient, dtype=np.float64) for gradient in directions.values()])
+    if matrix.ndim != 2 or matrix.shape[1] != vectors.values.shape[-1]:
+        raise VectorError(f"Directions of shape {matrix.shape[1:]} do not fit vectors of {vectors.values.shape[1:]}")
+    found = _mean_rows(vectors) @ matrix.T
+    found -= found.mean(axis=0)
+    spread = found.std(axis=0)
+    constant = [name for name, sd in zip(directions, spread, strict=True) if sd == 0]
+    if constant:
+        raise VectorError(f"All images have the same score along {constant[0]!r}", fix="Leave the direction out.")
+    return Vectors(vectors.keys, found / spread, source=f"{vectors.source}, scores: {', '.join(directions)}")
+
+
+def without_direction(vectors: Vectors, step: npt.ArrayLike, gradient: npt.ArrayLike) -> Vectors:
+    """Return mean-row latents moved along ``step`` until their score along ``gradient`` is zero.
+
+    With a conditional step (``Directions.step(attribute, hold=others)``) nothing but the attribute's own score changes:
+    the scores that were held keep their values, so that confounders stay visible to the matching.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.design.features import without_direction
+    >>> from likewise.tables import Vectors
+    >>> latents = Vectors(["1"], np.array([[3.0, 4.0]]), source="toy")
+    >>> without_direction(latents, step=[1.0, 0.0], gradient=[1.0, 0.0]).values.tolist()
+    [[0.0, 4.0]]
+    """
+    along, score = (np.asarray(part, dtype=np.float64) for part in (step, gradient))
+    raised = float(along @ score)
+    if raised == 0:
+        raise VectorError("The step does not change the score, so that it cannot remove it")
+    values = _mean_rows(vectors)
+    return Vectors(vectors.keys, values - np.outer(values @ score / raised, along), source=f"{vectors.source}, freed")
+
+
+def principal_components(vectors: Vectors, count: int) -> Vectors:
+    """Return the leading principal components of the mean rows, in their own units (larger ones count more).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.design.features import principal_components
+    >>> from likewise.tables import Vectors
+    >>> latents = Vectors(["1", "2", "3"], np.array([[0.0, 0], [1, 0], [2, 0]]), source="toy")
+    >>> principal_components(latents, 1).values.shape
+    (3, 1)
+    """
+    values = _mean_rows(vectors)
+    values -= values.mean(axis=0)
+    if not 1 <= count <= min(values.shape):
+        raise SpecError(f"{count} components of {values.shape[0]} vectors of {values.shape[1]} numbers do not exist")
+    _, axes = np.linalg.eigh(values.T @ values)
+    axes = axes[:, ::-1][:, :count]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(count)] < 0, -1.0, 1.0)  # a sign that is fixed
+    return Vectors(vectors.keys, values @ axes, source=f"{vectors.source}, {count} principal components")
+
+
+def joined(*parts: Vectors) -> Vectors:
+    """Return the numbers of several vectors of the same images side by side."""
+    if any(part.keys != parts[0].keys for part in parts):
+        raise VectorError("Vectors of different images cannot be joined")
+    values = [np.asarray(part.values).reshape(len(part), -1) for part in parts]
+    return Vectors(parts[0].keys, np.concatenate(values, axis=1), source=" + ".join(part.source for part in parts))
+
+
+def mean_row(vectors: Vectors) -> Vectors:
+    """Return the mean over the rows of W+."""
+    return Vectors(vectors.keys, _mean_rows(vectors), source=f"{vectors.source}, mean row")
+
+
+def _mean_rows(vectors: Vectors) -> Floats:
+    values = mean_rows(Points(vectors.values, np.arange(len(vectors), dtype=np.intp))).values
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,103 @@
+"""The prompts of a text-to-image audit, from a TOML file or a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from likewise.errors import SpecError, some
+from likewise.runtime.config import read_toml, validate
+from likewise.tables.io import read_frame
+
+_SAFE = re.compile(r"[^a-z0-9]+")
+_MOST = 100_000  # images of one audit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """One prompt.
+
+    Two prompts with the same ``pair`` and different ``variant`` are compared by seed: "doctor" and "female doctor".
+    """
+
+    text: str
+    term: str = ""
+    """What the prompt is about, e.g. an occupation; several prompts may share a term. Default: the text."""
+    pair: str = ""
+    variant: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise SpecError("A prompt has no text")
+        if bool(self.pair) != bool(self.variant):
+            raise SpecError(f"Prompt {self.text[:60]!r} needs both pair and variant, or neither")
+
+    @property
+    def about(self) -> str:
+        """The term."""
+        return self.term or self.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptFile:
+    """What a prompt file may contain."""
+
+    prompt: tuple[Prompt, ...]
+    seeds: int = 20
+    """Images a prompt."""
+    first_seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.prompt:
+            raise SpecError("The file has no prompts", fix='Add [[prompt]] with text = "...".')
+        texts = [prompt.text for prompt in self.prompt]
+        twice = sorted({text for text in texts if texts.count(text) > 1})
+        if twice:
+            raise SpecError(f"Prompts occur twice: {some(twice)}")
+        if not self.seeds >= 1 or len(texts) * self.seeds > _MOST:
+            raise SpecError(f"{len(texts)} prompts x {self.seeds} seeds: between 1 and {_MOST:,} images are possible")
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Every image that is to be drawn."""
+        seeds = range(self.first_seed, self.first_seed + self.seeds)
+        return [Job(number, prompt, seed) for number, prompt in enumerate(self.prompt) for seed in seeds]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One image that is to be drawn."""
+
+    number: int
+    prompt: Prompt
+    seed: int
+
+    @property
+    def file(self) -> str:
+        """Its place below the image folder."""
+        name = _SAFE.sub("-", self.prompt.text.casefold()).strip("-")[:40] or "prompt"
+        return f"{self.number:03d}-{name}/{self.seed:05d}.png"
+
+
+def read_prompts(path: Path, *, seeds: int | None = None) -> PromptFile:
+    """Read prompts from TOML, or from a table with the column ``prompt`` (and ``term``, ``pair``, ``variant``)."""
+    if path.suffix == ".toml":
+        source = read_toml(path, error=SpecError)
+        plain = {**source.plain, **({"seeds": seeds} if seeds is not None else {})}
+        return validate(PromptFile, source, plain=plain, error=SpecError)
+    frame, _ = read_frame(path, text=("prompt", "term", "pair", "variant"))
+    if "prompt" not in frame.columns:
+        raise SpecError(f"Column 'prompt' not found in {path.name} (columns: {some(frame.columns, 8)})")
+    return PromptFile(prompt=tuple(_prompts(frame)), seeds=20 if seeds is None else seeds)
+
+
+def _prompts(frame: pd.DataFrame) -> Sequence[Prompt]:
+    known = [name for name in ("term", "pair", "variant") if name in frame.columns]
+    return [
+        Prompt(text=str(entry["prompt"]), **{name: str(entry[name]) for name in known if not pd.isna(entry[name])})
+        for entry in frame.to_dict("records")
+    ]

@@ -1,0 +1,152 @@
+"""Where generated images come from: an images endpoint or a Python function."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import importlib
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, UnidentifiedImageError
+
+from likewise.errors import PluginError, ServiceError, SpecError
+from likewise.services.connection import Connections, Post
+from likewise.services.http import KEY, LATER, message_of, parsed
+from likewise.services.retry import Refused, Transient, retry_after
+from likewise.services.secret import check_address, check_variable, is_plain, key_from, scrubbed
+
+Picture = npt.NDArray[np.uint8]
+_POLICY = ("content_policy", "content_filter", "content management policy", "safety", "moderation")
+_LARGEST = 50_000_000  # pixels
+
+
+class ImageSource(Protocol):
+    """Draws an image for a prompt and a seed; raises Refused, Transient or ServiceError."""
+
+    name: str
+    price: float
+
+    def connected(self) -> Any:
+        """Open what the calls go through."""
+
+    def draw(self, prompt: str, seed: int) -> Picture:
+        """Return the picture ``[H, W, 3]``."""
+
+
+@dataclass(kw_only=True)
+class EndpointSource:
+    """An images endpoint in the format of OpenAI (``/v1/images/generations``)."""
+
+    endpoint: str
+    model: str = ""
+    size: str = "1024x1024"
+    key_env: str = ""
+    price: float = 0.0
+    """USD an image."""
+    timeout: float = 120.0
+    send_seed: bool = True
+    """Whether the seed is sent; endpoints that do not know it ignore it or must be spared it."""
+    name: str = field(init=False, default="images endpoint")
+
+    def __post_init__(self) -> None:
+        self.endpoint = check_address(self.endpoint)
+        if self.key_env:
+            check_variable(self.key_env)
+        self.name = self.model or urlsplit(self.endpoint).netloc
+        self._connections: Connections | None = None
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Open the connections; an endpoint on this machine is reached without a proxy."""
+        with Connections(self.name, timeout=self.timeout, direct=is_plain(self.endpoint)) as self._connections:
+            yield
+
+    def _secrets(self) -> list[str]:
+        return [key_from(self.key_env, self.name)] if self.key_env else []
+
+    def draw(self, prompt: str, seed: int) -> Picture:
+        """Request one image and decode it."""
+        assert self._connections is not None  # calls are made while connected
+        body: dict[str, Any] = {"prompt": prompt, "n": 1, "size": self.size, "response_format": "b64_json"}
+        body |= ({"model": self.model} if self.model else {}) | ({"seed": seed} if self.send_seed else {})
+        headers = {"Authorization": f"Bearer {self._secrets()[0]}"} if self.key_env else {}
+        post = Post(f"{self.endpoint}/images/generations", {}, plain=body)
+        response = self._connections.post(post, headers)
+        return _decoded(self._image(response.status, response.headers, parsed(response.body)))
+
+    def _image(self, status: int, headers: Any, answer: Any) -> bytes:
+        message = scrubbed(message_of(answer), self._secrets())[:200]
+        if status in LATER:
+            raise Transient(f"status {status}: {message}", wait=retry_after(headers))
+        if status in (400, 403, 451) and any(word in str(answer).casefold() for word in _POLICY):
+            raise Refused("content filter", answer)
+        if status in KEY:
+            raise ServiceError(f"{self.name} refused the key: {message}", fix=f"Set {self.key_env or 'key_env'}.")
+        if not 200 <= status < 300:
+            raise ServiceError(f"{self.name} rejected the request: status {status}: {message}")
+        try:
+            return base64.b64decode(answer["data"][0]["b64_json"], validate=True)
+        except (KeyError, TypeError, IndexError, ValueError, binascii.Error):
+            raise Transient("the response holds no image in base64", charged=True) from None
+
+
+@dataclass(kw_only=True)
+class FunctionSource:
+    """A Python function ``(prompt, seed) -> picture [H, W, 3]``, by itself or as ``module:function``."""
+
+    function: Callable[[str, int], Picture] | str
+    name: str = "function"
+    price: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.function, str):
+            self.name = self.function
+            self._call = _imported(self.function)
+        else:
+            self.name = getattr(self.function, "__name__", self.name)
+            self._call = self.function
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Nothing has to be opened."""
+        yield
+
+    def draw(self, prompt: str, seed: int) -> Picture:
+        """Call the function and check what it returns; None is a refusal."""
+        picture = self._call(prompt, seed)
+        if picture is None:
+            raise Refused("no image")
+        array = np.asarray(picture)
+        if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
+            problem = f"{self.name} returned {array.dtype} of shape {array.shape}"
+            raise PluginError(problem, fix="Return a uint8 array [H, W, 3], or None for a refusal.")
+        return array
+
+
+def _imported(path: str) -> Callable[[str, int], Picture]:
+    module, _, name = path.partition(":")
+    if not name:
+        raise SpecError(f"{path!r} is not of the form module:function")
+    try:
+        found: Callable[[str, int], Picture] = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise PluginError(f"Cannot import {path!r}: {error}") from error
+    return found
+
+
+def _decoded(content: bytes) -> Picture:
+    """Decode an image of the endpoint; it is untrusted."""
+    try:
+        with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP")) as image:
+            if image.width * image.height > _LARGEST:
+                raise ServiceError(f"The endpoint sent an image of {image.width} x {image.height} pixels")
+            return np.asarray(image.convert("RGB"))
+    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
+        raise Transient("the response holds no image that can be decoded", charged=True) from None

@@ -1,0 +1,1 @@
+"""Latents of images: projection, fidelity, directions."""

@@ -1,0 +1,299 @@
+"""Projection by gradient descent, for generators of any size that are differentiable.
+
+Two schedules for the same objective:
+
+- ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its learning rate
+  ramped up over the first 5 % and down by a cosine over the last 25 %, with noise on the latent that fades; the
+  generator's noise maps, where it has any, are optimized as well (see noise).
+- ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
+  is drawn at low resolution is only nearly the image, and an optimizer finds the difference. A generator without low
+  resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents, so that it is
+  small where W is narrow. Where there is an encoder (``ENCODED``) its guess is the start, and there are fewer steps; a
+  recognizer is to keep the person. How far that holds is in docs/projection.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from likewise.latents.encoder import Start
+from likewise.latents.noise import NoiseMaps
+from likewise.latents.solver import Floats, Solver
+from likewise.models.differentiable import (
+    DifferentiableGenerator,
+    DifferentiablePerceptual,
+    DifferentiableRecognizer,
+    differentiable,
+)
+from likewise.models.generators.encoder import FAMILY, has_encoder
+from likewise.runtime.registry import Array, Generator, Perceptual, Recognizer, Signals, create
+
+IDENTITY, SAME_PERSON = "mobilefacenet", 0.3  # the recognizer of the identity loss, and the weight of 1 - cosine
+ON_GPU = 4  # images at once on a GPU: each takes some gigabytes at 1024 px
+COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """A phase of the optimization: steps of Adam, their resolution and learning rate."""
+
+    steps: int
+    lr: float
+    """The largest learning rate."""
+    size: int | None = None
+    """Resolution in pixels; None is the generator's full resolution."""
+    tie_rows: bool = False
+    """Whether all rows share one latent (W), or each has its own (W+)."""
+    lr_rampup: float = 0.05
+    """Share of the steps over which the learning rate rises."""
+    lr_rampdown: float = 0.25
+    """Share of the steps over which it falls again."""
+    noise_factor: float = 0.0
+    """Initial noise on the latent, in standard deviations of w; it fades."""
+    beta2: float = 0.999
+    """Adam's second-moment decay; few steps need a smaller one."""
+    noise: float = 0.0
+    """Weight of the penalty that keeps a generator's noise maps noise while they move, too; 0 leaves them alone."""
+    whitened: bool = False
+    """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
+
+
+SINGH2021 = (Phase(steps=1000, lr=0.1, noise_factor=0.05, noise=1e5),)
+REFINE = (
+    Phase(steps=80, lr=0.1, size=128, whitened=True, beta2=0.99),
+    Phase(steps=20, lr=0.03, whitened=True, beta2=0.99),
+)
+"""From the mean latent, for generators without an encoder."""
+ENCODED: tuple[Phase, ...] = (
+    Phase(steps=40, lr=0.08, size=128, lr_rampup=0.16, lr_rampdown=1.0, whitened=True, beta2=0.99),
+    Phase(steps=16, lr=0.06, size=256, lr_rampup=0.0, lr_rampdown=1.0, whitened=True, beta2=0.99),
+    Phase(steps=10, lr=0.04, lr_rampup=0.0, lr_rampdown=1.0, whitened=True, beta2=0.99),
+)
+"""From the encoder's guess, which is near. Other numbers, sizes and rates were tried on photographs kept for tuning
+(``benchmarks.projection project --tuning --phases``); docs/projection.md has what came of them."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """D(G(Z), x) + lambda R(Z), and, if asked for, the distance that a recognizer sees."""
+
+    generator: DifferentiableGenerator
+    perceptual: DifferentiablePerceptual
+    weight: float
+    recognizer: DifferentiableRecognizer | None = None
+    identity: float = 0.0
+    """Weight of one minus the cosine between the recognizer's embeddings."""
+
+    def toward(self, target: Tensor, size: int) -> Callable[[Tensor], Tensor]:
+        """Return the loss ``[n]`` as a function of ``w [n, L, D]``, for targets ``[n, 3, s, s]`` drawn at ``size``."""
+        with torch.no_grad():  # the target is embedded once, not at every step
+            goal = self.perceptual.embed(shrunk(target, min(size, COMPARED)))
+            who = self.recognizer.embed_tensor(shrunk(target, min(size, COMPARED))) if self.recognizer else None
+
+        def loss(w: Tensor) -> Tensor:
+            drawn = shrunk(self.generator.draw(w, size=size), COMPARED)
+            found = self.perceptual.between(self.perceptual.embed(drawn), goal) + self.weight * rows_apart(w)
+            if self.recognizer is not None and who is not None:
+                found = found + self.identity * (1 - F.cosine_similarity(self.recognizer.embed_tensor(drawn), who))
+            return found
+
+        return loss
+
+
+def shrunk(images: Tensor, size: int) -> Tensor:
+    """Bring images down to ``size`` px by averaging; smaller ones stay as they are."""
+    if images.shape[-1] <= size:
+        return images
+    if images.shape[-1] % size == 0:
+        return F.avg_pool2d(images, images.shape[-1] // size)
+    return F.interpolate(images, size=(size, size), mode="bilinear", antialias=True)
+
+
+def rows_apart(w: Tensor) -> Tensor:
+    """R as the mean over all entries of the squared deviation of the rows from their mean, ``[n]``."""
+    return (w - w.mean(dim=1, keepdim=True)).square().mean(dim=(1, 2))
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Where sampled latents lie: their mean, their spread, and the axes along which they spread evenly."""
+
+    mean: Tensor
+    spread: float
+    """The root of the summed variance, as the paper takes it."""
+    axes: Tensor
+    """``[D, D]``: a step of 1 along row k is one standard deviation along the k-th principal direction."""
+
+
+def descend(
+    objective: Objective, start: Tensor, target: Tensor, phases: tuple[Phase, ...], *, cloud: Cloud, seed: int
+) -> tuple[Tensor, Tensor]:
+    """Return latents ``[n, L, D]`` and the loss history ``[steps, n]``; images do not interact."""
+    w, losses = start.detach(), []
+    noise = torch.Generator().manual_seed(seed)
+    for phase in phases:
+        w, curve = _go(objective, w, target, phase, cloud, noise)
+        losses.append(curve)
+    return w, torch.cat(losses)
+
+
+def _go(
+    objective: Objective, w: Tensor, target: Tensor, phase: Phase, cloud: Cloud, noise: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    maps = NoiseMaps(objective.generator, len(w) if phase.noise else 0, seed=noise.initial_seed())
+    loss = replace(objective, generator=maps.drawing()).toward(target, phase.size or objective.generator.resolution)
+    base = w.detach()
+    rows = 1 if phase.tie_rows else w.shape[1]
+    moved = torch.zeros(w.shape[0], rows, w.shape[2], device=w.device, requires_grad=True)
+    adam = torch.optim.Adam([moved, *maps.maps], betas=(0.9, phase.beta2))
+    curve = []
+    for step in range(phase.steps):
+        share = step / phase.steps
+        adam.param_groups[0]["lr"] = phase.lr * _pace(share, phase)
+        now = base + _in_w(moved, phase, cloud)
+        if phase.noise_factor:
+            size = cloud.spread * phase.noise_factor * max(0.0, 1 - share / 0.75) ** 2
+            now = now + size * torch.randn(now.shape[1:], generator=noise).to(now)  # the same for every image
+        each = loss(now)
+        adam.zero_grad(set_to_none=True)
+        (each + phase.noise * maps.penalty()).sum().backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        maps.normalize()
+        curve.append(each.detach().cpu())
+    return (base + _in_w(moved, phase, cloud)).detach(), torch.stack(curve)
+
+
+def _in_w(moved: Tensor, phase: Phase, cloud: Cloud) -> Tensor:
+    """Convert a move in standard deviations into one in W."""
+    return moved @ cloud.axes if phase.whitened else moved
+
+
+def _pace(share: float, phase: Phase) -> float:
+    """Rise linearly at the start and fall by a cosine at the end, as the published projector does."""
+    down = min(1.0, (1 - share) / phase.lr_rampdown) if phase.lr_rampdown else 1.0
+    up = min(1.0, share / phase.lr_rampup) if phase.lr_rampup else 1.0
+    return (0.5 - 0.5 * math.cos(down * math.pi)) * up
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Projects images a few at a time: on a CPU one by one, where a batch gains nothing and costs memory."""
+
+    objective: Objective
+    phases: tuple[Phase, ...]
+    cloud: Cloud
+    seed: int
+    encoded: Start | None = None
+    """The encoder's guess; None starts from the mean latent."""
+
+    @property
+    def batch(self) -> int:
+        """Images that are projected together; they do not interact, so it changes rounding only, as threads do."""
+        return 1 if self.objective.generator.device.type == "cpu" else ON_GPU
+
+    def solve(self, targets: Signals) -> tuple[Array, Floats, Array]:
+        """Return latents ``[n, L, D]``, the perceptual distance that is left of each, and the losses ``[n, steps]``."""
+        w, left, losses = zip(*(self._down(part) for part in self._parts(targets, self.batch)), strict=True)
+        return np.concatenate(w), np.concatenate(left), np.concatenate(losses)
+
+    def from_mean(self, targets: Signals) -> Floats:
+        """Return the perceptual distance of each image to the mean face."""
+        return np.concatenate([_apart(self.objective, self._mean_drawn, part) for part in self._parts(targets, 1)])
+
+    @cached_property
+    def _mean_drawn(self) -> Tensor:
+        """The mean face, drawn once for all images."""
+        with torch.inference_mode():
+            return shrunk(self.objective.generator.draw(self._mean()), COMPARED)
+
+    def _down(self, target: Tensor) -> tuple[Array, Floats, Array]:
+        start = self._mean().expand(len(target), -1, -1) if self.encoded is None else self.encoded(target)
+        if self.phases[0].tie_rows:
+            start = start.mean(dim=1, keepdim=True).expand_as(start)
+        w, losses = descend(self.objective, start, target, self.phases, cloud=self.cloud, seed=self.seed)
+        return w.cpu().numpy(), _left(self.objective, w, target), losses.T.float().numpy()
+
+    def _mean(self) -> Tensor:
+        return self.cloud.mean.expand(1, self.objective.generator.rows, -1)
+
+    def _parts(self, targets: Signals, size: int) -> Iterator[Tensor]:
+        for start in range(0, len(targets), size):
+            yield torch.from_numpy(targets[start : start + size]).to(self.objective.generator.device)
+
+
+def solver_of(
+    generator: Generator, perceptual: Perceptual, method: str, *, weight: float, seed: int, identity: str | None = None,
+    effort: float = 1.0,
+) -> Solver:  # fmt: skip
+    """Return what takes signals to latents by this method, and says what is left of the perceptual distance."""
+    drawing = differentiable(generator, DifferentiableGenerator)  # type: ignore[type-abstract]
+    tied, encoded = math.isinf(weight), method == "refine" and has_encoder(generator)
+    who = (IDENTITY if encoded else "") if identity is None else identity
+    objective = Objective(
+        drawing,
+        differentiable(perceptual, DifferentiablePerceptual),  # type: ignore[type-abstract]
+        weight=0.0 if tied else weight,
+        recognizer=_recognizer(who, drawing.device) if who else None,
+        identity=SAME_PERSON,
+    )
+    phases = _phases("encoded" if encoded else method, drawing, tied=tied, effort=effort)
+    way = Descent(objective, phases, cloud_of(drawing, seed), seed, Start(generator) if encoded else None)
+    parts = {"encoder start": FAMILY} if encoded else {}
+    if objective.recognizer is not None:
+        parts[f"identity by {who}"] = objective.recognizer.family
+    size = min(generator.resolution, COMPARED)
+    return Solver(
+        size, way.solve, way.from_mean, words=", ".join(parts), families=tuple(dict.fromkeys(parts.values())),
+        steps=sum(phase.steps for phase in phases), batch=way.batch,
+    )  # fmt: skip
+
+
+def _recognizer(name: str, device: torch.device) -> DifferentiableRecognizer:
+    made: Recognizer = create("recognizer", name, {} if device.type == "cpu" else {"device": str(device)})
+    return differentiable(made, DifferentiableRecognizer)  # type: ignore[type-abstract]
+
+
+def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> Cloud:
+    """Sample latents and return their mean, spread and principal axes."""
+    w = generator.sample_w(n, seed).astype(np.float64)
+    mean = w.mean(axis=0)
+    variances, vectors = np.linalg.eigh((w - mean).T @ (w - mean) / n)
+    axes = (vectors * np.sqrt(np.maximum(variances, 0))).T
+    mean_, axes_ = (torch.from_numpy(part.astype(np.float32)).to(generator.device) for part in (mean, axes))
+    return Cloud(mean_, float(np.sqrt(variances.sum())), axes_)
+
+
+def _phases(method: str, generator: DifferentiableGenerator, *, tied: bool, effort: float) -> tuple[Phase, ...]:
+    phases = {"singh2021": SINGH2021, "refine": REFINE, "encoded": ENCODED}[method]
+    return tuple(
+        replace(
+            phase,
+            steps=max(1, round(phase.steps * effort)),
+            tie_rows=tied,
+            size=phase.size if phase.size in generator.sizes else None,
+        )
+        for phase in phases
+    )
+
+
+def _left(objective: Objective, w: Tensor, target: Tensor) -> Floats:
+    """Return the perceptual distance of what is drawn at full resolution, image by image to spare memory."""
+    with torch.inference_mode():
+        each = [
+            _apart(objective, shrunk(objective.generator.draw(row[None]), COMPARED), goal[None])
+            for row, goal in zip(w, target, strict=True)
+        ]
+    return np.concatenate(each)
+
+
+def _apart(objective: Objective, drawn: Tensor, target: Tensor) -> Floats:
+    with torch.inference_mode():
+        return objective.perceptual.compare(drawn, shrunk(target, COMPARED)).double().cpu().numpy()

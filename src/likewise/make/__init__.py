@@ -1,1 +1,0 @@
-"""Everything that needs pixels: projecting, editing, rating."""

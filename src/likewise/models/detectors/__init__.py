@@ -1,0 +1,1 @@
+"""Face detectors, landmarks and alignment templates."""

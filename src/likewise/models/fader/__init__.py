@@ -1,0 +1,1 @@
+"""The fader network: its layers, data, training and editor."""

@@ -1,0 +1,1 @@
+"""Generators and the encoder of the embedded one."""

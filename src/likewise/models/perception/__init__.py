@@ -1,0 +1,1 @@
+"""Measurements on images: perceptual distances, features, color, pose, glasses, segmentation."""

@@ -1,0 +1,1 @@
+"""Models rate images and trials."""

@@ -1,0 +1,136 @@
+"""Display names: quantities, samples and groups as the tables store them, and as the report writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from likewise.tables import Contrast, Estimates
+
+BALANCED = 0.1
+"""The usual limit of an absolute standardized mean difference after matching."""
+LABELED = "Share labeled "
+"""How the analysis starts the name of a label's share; the report may not import the analysis."""
+UNMATCHED, EDITED = "unmatched, unadjusted", "counterfactual edits"
+REGRESSION = "unmatched, regression-adjusted"
+_QUESTIONS = {
+    "distance": "Mean genuine (mated) distance",
+    "same": "Share of genuine pairs answered 'same person'",
+    "same, confidence": "Mean confidence of answers to genuine pairs",
+}
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How matched samples are called: an unbalanced design is named as such wherever its estimates stand.
+
+    Examples
+    --------
+    >>> Naming(balanced=False).pairs
+    'matched pairs (not balanced)'
+    """
+
+    balanced: bool = True
+
+    @classmethod
+    def of(cls, balance: Estimates | None, estimates: Estimates | None = None) -> Naming:
+        """Read from the balance table, and from remarks on matched gaps, whether the design is balanced."""
+        apart = balance is not None and bool(unbalanced(balance))
+        return cls(balanced=not apart and (estimates is None or not estimates.frame["method"].map(imbalance).any()))
+
+    @property
+    def matched(self) -> str:
+        """The matched, unadjusted sample."""
+        return "matched" if self.balanced else "matched (not balanced)"
+
+    @property
+    def adjusted(self) -> str:
+        """The matched sample with regression adjustment."""
+        return "matched, adjusted" if self.balanced else "matched, adjusted (not balanced)"
+
+    @property
+    def pairs(self) -> str:
+        """The pairs of the design."""
+        return "matched pairs" if self.balanced else "matched pairs (not balanced)"
+
+    def sample(self, sample: str, stat: str = "gap") -> str:
+        """Name a sample and how it was estimated."""
+        if stat.startswith("regression"):
+            return REGRESSION
+        if sample == "matched":
+            return self.adjusted if stat.startswith("adjusted") else self.matched
+        known = {"all": UNMATCHED, "counterfactual": EDITED, "weighted": "overlap-weighted", "left out": "excluded"}
+        return known.get(sample, sample)
+
+
+def imbalance(method: str) -> str:
+    """Return the covariates that a matched gap leaves unbalanced, as the analysis remarks them; else nothing.
+
+    Examples
+    --------
+    >>> imbalance("jackknife by pair; |SMD| > 0.1 left in age, light")
+    'age, light'
+    """
+    return next((word.partition(" left in ")[2] for word in method.split("; ") if word.startswith("|SMD| > ")), "")
+
+
+def unbalanced(balance: Estimates) -> list[tuple[str, float]]:
+    """Return the covariates whose standardized mean difference stays above the limit after matching."""
+    frame = balance.frame
+    rows = frame[(frame["stat"] == "smd") & (frame["sample"] == "matched") & (frame["estimate"].abs() > BALANCED)]
+    rows = rows.reindex(rows["estimate"].abs().sort_values(ascending=False, kind="stable").index)
+    return [(plain(name), float(value)) for name, value in zip(rows["quantity"], rows["estimate"], strict=True)]
+
+
+def quantity(name: str) -> str:
+    """Write ``system: question`` for a reader.
+
+    Examples
+    --------
+    >>> quantity("arcface: distance")
+    'Mean genuine (mated) distance (arcface)'
+    """
+    rater, _, question = name.partition(": ")
+    return f"{_QUESTIONS.get(question, plain(question))} ({rater})" if question else plain(name)
+
+
+def measure(name: str) -> str:
+    """Write the question of a quantity without the system."""
+    question = name.partition(": ")[2]
+    return _QUESTIONS.get(question, plain(question)) if question else plain(name)
+
+
+def system(name: str) -> str:
+    """Return the system of a quantity."""
+    return name.partition(": ")[0]
+
+
+def label(name: str) -> str:
+    """Return the label of a quantity of a classifier."""
+    return plain(name.partition(": ")[2].removeprefix(LABELED))
+
+
+def difference(contrast: Contrast) -> str:
+    """Write the difference with a typographic minus sign, not to be broken across lines."""
+    return f"{contrast.focal}\u00a0−\u00a0{contrast.reference}"
+
+
+def plain(name: object) -> str:
+    """Make a column's name readable."""
+    return str(name).replace("_", " ")
+
+
+def without_simulation(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the estimated rows, without the ground truth of a simulation."""
+    return frame[~frame["sample"].str.startswith("truth: ")]
+
+
+def first(frame: pd.DataFrame, *wanted: tuple[str, str], group: str | None = None) -> pd.Series | None:
+    """Return the first row of one of the (sample, stat) pairs, in their order."""
+    for sample, stat in wanted:
+        hit = frame[(frame["sample"] == sample) & (frame["stat"] == stat)]
+        hit = hit if group is None else hit[hit["group"] == group]
+        if len(hit):
+            return hit.iloc[0]
+    return None

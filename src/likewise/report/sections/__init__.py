@@ -1,0 +1,1 @@
+"""Rows and sentences of each section of the report."""

@@ -1,0 +1,144 @@
+"""Error rates of recognizers: FNMR and FMR by group and operating point, as rows and sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from likewise.report.names import UNMATCHED, Naming, difference, first
+from likewise.report.numbers import percent, points, ratio, significant
+from likewise.report.operating_points import OperatingPoint
+from likewise.tables import STATS, Contrast, Estimates
+
+_REMARKS = {
+    "rare": "A rate here rests on errors of fewer than five people.",
+    "none seen": "Where no error was observed, the interval ends by the rule of three.",
+    "no exception seen": "Where every trial was an error, the interval ends by the rule of three.",
+}
+_ENROLLMENT = ("enrolment_failure", "enrollment_failure", "failure_to_acquire")
+
+
+def recognizers(estimates: Estimates, contrast: Contrast, naming: Naming | None = None) -> list[dict[str, Any]]:
+    """Return for each recognizer its operating points as rows of one table."""
+    frame, names = estimates.frame, naming or Naming()
+    points_of: dict[str, list[str]] = {}
+    for name in frame.loc[frame["stat"] == "fnmr", "quantity"].unique():
+        points_of.setdefault(OperatingPoint.of(name).rater, []).append(name)
+    return [
+        {
+            "rater": rater,
+            "points": [_point(frame[frame["quantity"] == name], contrast, names) for name in quantities],
+            "matched": bool(
+                (frame["quantity"].isin(quantities) & (frame["stat"] == "fnmr") & (frame["sample"] == "matched")).any()
+            ),
+        }
+        for rater, quantities in points_of.items()
+    ]
+
+
+def enrollment_rows(estimates: Estimates) -> list[dict[str, str]]:
+    """Return for each recognizer and group the share of trials without a comparison score."""
+    frame = estimates.frame
+    rows = frame[frame["stat"].isin(_ENROLLMENT)]
+    return [
+        {"rater": row["quantity"].partition(": ")[0], "group": row["group"], "share": percent(row)}
+        for _, row in rows.iterrows()
+    ]
+
+
+def error_findings(estimates: Estimates, contrast: Contrast, naming: Naming | None = None) -> list[str]:
+    """State each recognizer's FNMR by group at its first operating point: matched first, then unmatched."""
+    return [_finding(entry, contrast) for entry in recognizers(estimates, contrast, naming)]
+
+
+def _finding(entry: dict[str, Any], contrast: Contrast) -> str:
+    point = entry["points"][0]
+    focal, reference, gap = point["rows"]
+    text = f"FNMR of {entry['rater']} {point['where']}: "
+    if gap["matched_row"] is not None:
+        text += (
+            f"{point['names'].matched}, {focal['matched']} for {contrast.focal} and {reference['matched']} for "
+            f"{contrast.reference}, a difference of {points(gap['matched_row'])}"
+        )
+        adjusted = gap["adjusted_row"]
+        text += f"; {point['names'].adjusted}, {points(adjusted)}" if adjusted is not None else ""
+        text += "; "
+    return (
+        f"{text}{UNMATCHED}, {focal['all']} for {contrast.focal} and {reference['all']} for {contrast.reference}, "
+        f"a difference of {points(gap['all_row'])}."
+    )
+
+
+def _point(part: pd.DataFrame, contrast: Contrast, naming: Naming) -> dict[str, Any]:
+    sides = [str(contrast.focal), str(contrast.reference)]
+    where = OperatingPoint.of(part["quantity"].iloc[0]).words
+    return {
+        "where": where,
+        "names": naming,
+        "rows": [*(_group_row(part, name, sides) for name in sides), _gap_row(part, contrast)],
+        "across": percent(first(part, ("all", "fmr"), group=f"{sides[0]} x {sides[1]}")),
+        "ratios": _ratios(part),
+        "remarks": remarks(part),
+    }
+
+
+def _group_row(part: pd.DataFrame, name: str, sides: list[str]) -> dict[str, Any]:
+    other = next(side for side in sides if side != name)
+    return {
+        "what": name,
+        **{sample: percent(first(part, (sample, "fnmr"), group=name)) for sample in ("all", "matched")},
+        **{f"{sample}_worse": _worse(part, sample, name, other) for sample in ("all", "matched")},
+        "fmr": percent(first(part, ("all", "fmr"), group=f"within {name}")),
+        "kind": "group",
+    }
+
+
+def _worse(part: pd.DataFrame, sample: str, name: str, other: str) -> bool:
+    """Whether a group's FNMR is significantly higher than the other's."""
+    own, across = (first(part, (sample, "fnmr"), group=side) for side in (name, other))
+    if own is None or across is None or not significant(first(part, (sample, "gap"))):
+        return False
+    return STATS["fnmr"].worse(own["estimate"], across["estimate"])
+
+
+def _gap_row(part: pd.DataFrame, contrast: Contrast) -> dict[str, Any]:
+    wanted = (("all", "gap"), ("matched", "gap"), ("matched", "adjusted_gap"))
+    crude, matched, adjusted = (first(part, key, group=contrast.label) for key in wanted)
+    return {
+        "what": f"{difference(contrast)}, percentage points",
+        "kind": "gap",
+        "all": _bare(crude),
+        "matched": _bare(matched),
+        "adjusted": "" if adjusted is None else _bare(adjusted),
+        **{f"{sample}_together": _together(part, sample, contrast) for sample in ("all", "matched")},
+        **{"fmr": "", "all_worse": False, "matched_worse": False},
+        **{"all_row": crude, "matched_row": matched, "adjusted_row": adjusted},
+    }
+
+
+def _bare(row: pd.Series | None) -> str:
+    """Write percentage points without their unit."""
+    return points(row).replace(" points", "")
+
+
+def _together(part: pd.DataFrame, sample: str, contrast: Contrast) -> str:
+    row = first(part, (sample, "gap_simultaneous"), group=contrast.label)
+    return "" if row is None else _bare(row)
+
+
+def _ratios(part: pd.DataFrame) -> str:
+    """Write the ratio and the Gini coefficient of the groups' FNMR, where they have an interval."""
+    named = {"max_min": "max / min", "max_geometric_mean": "max / geometric mean", "gini": "Gini coefficient"}
+    found = {words: first(part, ("all", stat), group="FNMR, all groups") for stat, words in named.items()}
+    return "; ".join(
+        f"{words} {ratio(row)}" for words, row in found.items() if row is not None and pd.notna(row["low"])
+    )
+
+
+def remarks(part: pd.DataFrame) -> str:
+    """Write in sentences what the remarks on the rates state in a word."""
+    remarks = part.loc[part["stat"].isin(["fnmr", "fmr"]), "method"].str.partition("; ")[2]
+    words = {word for remark in remarks for word in remark.split(", ") if word}
+    said = [sentence for start, sentence in _REMARKS.items() if any(word.startswith(start) for word in words)]
+    return " ".join([*said, *(f"Warning: {word}." for word in sorted(words) if word.startswith("the threshold"))])

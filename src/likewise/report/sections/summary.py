@@ -1,0 +1,207 @@
+"""The executive summary: one line a system, with its verdict and what weakens it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from likewise.report.names import (
+    LABELED,
+    Naming,
+    first,
+    imbalance,
+    label,
+    measure,
+    plain,
+    system,
+    unbalanced,
+    without_simulation,
+)
+from likewise.report.numbers import interval, number, percent, points, ratio, significant
+from likewise.report.operating_points import OperatingPoint, operating_quantities
+from likewise.report.sections.error_rates import remarks
+from likewise.report.sections.gaps import plotted_gaps
+from likewise.report.sections.labels import many_labels
+from likewise.report.sections.validity import dependence, overlap_warning
+from likewise.tables import Contrast, Estimates
+
+_LEADS = (("matched", "gap"), ("all", "gap"))
+_BESIDE = (("matched", "adjusted_gap"), ("counterfactual", "gap"), ("all", "regression_gap"), ("all", "gap"))
+_WORSE_WHEN = {"distance": 1, "fnmr": 1, "same": -1}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A three-way conclusion on one difference: ``different``, ``equivalent`` or ``open`` (inconclusive)."""
+
+    kind: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """One estimate of a difference: its design, both groups, the difference and the ratio."""
+
+    design: str
+    focal: str
+    reference: str
+    difference: str
+    ratio: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """The main result of one system."""
+
+    system: str
+    measure: str
+    lead: Result
+    verdict: Verdict
+    beside: Sequence[Result] = ()
+    """The other estimates of the same difference: adjusted, edited, unmatched."""
+    warnings: Sequence[str] = ()
+    """What weakens or voids this finding."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Builds the lines of the summary from the tables."""
+
+    estimates: Estimates
+    balance: Estimates
+    contrast: Contrast
+    naming: Naming
+    notes: Sequence[str] = field(default=())
+
+    def lines(self) -> list[Line]:
+        """Return one line a system: recognizers at their first operating point, then other gaps, then labels."""
+        frame = without_simulation(self.estimates.frame)
+        rated = operating_quantities(self.estimates)
+        points_of: dict[str, str] = {}
+        for name in frame.loc[frame["stat"] == "fnmr", "quantity"].unique():
+            points_of.setdefault(OperatingPoint.of(name).rater, name)
+        many = many_labels(frame)
+        others = [
+            name
+            for name in plotted_gaps(frame[~frame["quantity"].isin({*rated, *many})])
+            if not (system(name) in points_of and name.endswith(": distance"))
+        ]
+        found = [self._line(frame, name) for name in (*points_of.values(), *others)]
+        return [*found, *(self._labels(frame, rater, many) for rater in dict.fromkeys(map(system, sorted(many))))]
+
+    def _line(self, frame: pd.DataFrame, name: str) -> Line:
+        part = frame[frame["quantity"] == name]
+        operating = bool(part["stat"].eq("fnmr").any())
+        lead = first(part, *_LEADS, group=self.contrast.label)
+        assert lead is not None, name  # only quantities with a gap come here
+        point = OperatingPoint.of(name) if operating else None
+        rows = [first(part, key, group=self.contrast.label) for key in _BESIDE if key != (lead["sample"], lead["stat"])]
+        return Line(
+            system=point.rater if point else system(name),
+            measure=f"FNMR {point.words}" if point else measure(name),
+            lead=self._result(part, lead),
+            verdict=self._verdict(part, lead),
+            beside=[self._result(part, row) for row in rows if row is not None],
+            warnings=[*self._warnings(lead, system(name)), *filter(None, [remarks(part)] if operating else [])],
+        )
+
+    def _result(self, part: pd.DataFrame, row: pd.Series) -> Result:
+        sample, adjusted = row["sample"], row["stat"] != "gap"
+        sides = [
+            "" if adjusted else self._side(part, sample, str(level))
+            for level in (self.contrast.focal, self.contrast.reference)
+        ]
+        among = None if adjusted else first(part, (sample, "max_min"), group="FNMR, all groups")
+        name = self.naming.sample(sample, row["stat"])
+        return Result(name, sides[0], sides[1], _difference(row), "" if among is None else ratio(among))
+
+    def _side(self, part: pd.DataFrame, sample: str, group: str) -> str:
+        row = first(part, (sample, "fnmr"), (sample, "mean"), group=group)
+        if row is None:
+            return ""
+        return percent(row).partition(" (")[0] if is_share(row["quantity"]) else number(row["estimate"])
+
+    def _verdict(self, part: pd.DataFrame, lead: pd.Series) -> Verdict:
+        key = f"{lead['sample']}: {lead['stat']}"
+        stated, smallest = (
+            first(part, (key, stat), group=self.contrast.label) for stat in ("verdict", "detectable_gap")
+        )
+        if stated is not None:
+            return _stated(stated, self._direction(lead), smallest)
+        if pd.isna(lead["low"]):
+            return Verdict("open", "inconclusive: no interval")
+        if significant(lead):
+            return Verdict("different", f"different: {self._direction(lead)}")
+        return Verdict("open", "inconclusive: not statistically significant; no equivalence margin")
+
+    def _direction(self, lead: pd.Series) -> str:
+        higher, lower = self.contrast.focal, self.contrast.reference
+        up = lead["estimate"] > 0
+        question = "fnmr" if " at " in lead["quantity"] else lead["quantity"].partition(": ")[2]
+        sign = _WORSE_WHEN.get(question)
+        if sign is None:
+            return f"higher for {higher if up else lower}"
+        return f"worse for {higher if up == (sign > 0) else lower}"
+
+    def _labels(self, frame: pd.DataFrame, rater: str, many: set[str]) -> Line:
+        rows = frame[frame["quantity"].isin([name for name in many if system(name) == rater])]
+        sample = "matched" if (rows["stat"].eq("gap") & rows["sample"].eq("matched")).any() else "all"
+        gaps = rows[rows["stat"].eq("gap") & rows["sample"].eq(sample)]
+        largest = str(gaps["quantity"].iloc[int(gaps["estimate"].abs().to_numpy().argmax())])
+        clear = sum(significant(row) for _, row in gaps.iterrows())
+        line = self._line(frame, largest)
+        words = f"{clear} of {len(gaps)} labels differ (simultaneous intervals)"
+        kind = "different" if clear else "open"
+        name = f"Share labeled {label(largest)} (largest difference of {len(gaps)} labels)"
+        return Line(
+            **{**vars(line), "measure": name, "verdict": Verdict(kind, words if clear else f"inconclusive: {words}")}
+        )
+
+    def _warnings(self, lead: pd.Series, rater: str) -> list[str]:
+        found = []
+        if lead["sample"] == "matched" and (listed := self._left(lead)):
+            found.append(
+                f"Not balanced: {listed}. The matched difference may be due to this; compare the adjusted one."
+            )
+        if lead["sample"] == "all":
+            found.append("No matched estimate: the difference may be due to covariates.")
+        elif warning := overlap_warning(self.balance):
+            found.append(warning)
+        return [*found, *(note for note in dependence(self.notes) if rater in note)]
+
+    def _left(self, lead: pd.Series) -> str:
+        """Name what is unbalanced: in the units of this estimate where that is known, else in the images."""
+        if remark := imbalance(lead["method"]):
+            return f"|SMD| > 0.1 in {plain(remark).replace(' ...', ' and others')}"
+        return ", ".join(f"{name} (SMD {number(value)})" for name, value in unbalanced(self.balance)[:3])
+
+
+def is_share(quantity: str) -> bool:
+    """Whether a quantity is a share of images or answers, which is written in percent."""
+    question = quantity.partition(": ")[2]
+    return " at " in quantity or question == "same" or question.startswith(LABELED)
+
+
+def _difference(row: pd.Series) -> str:
+    return points(row) if is_share(row["quantity"]) else interval(row)
+
+
+def _stated(row: pd.Series, direction: str, smallest: pd.Series | None) -> Verdict:
+    """Read the verdict that the analysis states at the end of the row's method, after its margin."""
+    how, _, word = row["method"].rpartition("; ")
+    margin = how.partition("margin ")[2]
+    if word == "different":
+        return Verdict("different", f"different: {direction}")
+    if word == "equivalent":
+        unit = f"{100 * float(margin):g} points" if is_share(row["quantity"]) else margin
+        return Verdict("equivalent", f"equivalent within ±{unit}")
+    if word == "too few":
+        return Verdict("open", "inconclusive: too few independent clusters")
+    least = "" if smallest is None else f"; smallest detectable difference {_size(smallest)}"
+    return Verdict("open", f"inconclusive{least}")
+
+
+def _size(row: pd.Series) -> str:
+    return points(row) if is_share(row["quantity"]) else number(row["estimate"])

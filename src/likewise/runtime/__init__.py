@@ -1,0 +1,1 @@
+"""What every package runs on: component registry, pixels, executor, GPUs, threads, progress, configuration."""

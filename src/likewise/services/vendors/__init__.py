@@ -1,0 +1,1 @@
+"""One file and one transport for each vendor."""

@@ -1,0 +1,1 @@
+"""Statistics shared by design and analysis: intervals, resampling, regression, shrinkage."""

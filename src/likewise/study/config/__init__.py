@@ -1,0 +1,1 @@
+"""The study plan: sections, questions, reading, validation, hash."""

@@ -1,0 +1,1 @@
+"""Rehearsals with simulated raters."""

@@ -1,0 +1,1 @@
+"""The study server: pages, forms, limits, schedule."""

@@ -1,0 +1,1 @@
+"""The study database: schema, raters, assignment, export."""

@@ -1,0 +1,1 @@
+"""Pretrained weights that can be fetched by name."""

@@ -1,0 +1,1 @@
+"""Fetching archives from package registries."""

@@ -1,0 +1,1 @@
+"""Safe readers of foreign file formats: nothing in a file is executed."""

@@ -1,0 +1,1 @@
+"""Pickles read as data: no code of a file is imported or called."""

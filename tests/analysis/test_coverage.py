@@ -1,0 +1,80 @@
+"""The fast version of benchmarks/coverage.py: intervals hold in about 95 of 100 worlds, naive ones do not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks import coverage as benchmark
+from benchmarks.coverage_hard import HARD
+
+PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("experiment", "clusters", "seeds"),
+    [
+        ("recognition", 120, 100),
+        ("adjusted", 100, 100),
+        ("missed", 160, 60),
+        ("operating", 160, 60),
+        ("lowest", 200, 300),
+        ("failing", 100, 60),
+        ("turned", 60, 100),
+        ("shifted", 60, 100),
+        ("legs", 60, 100),
+        ("observed", 60, 60),
+        ("crowd", 80, 100),
+        ("arms", 60, 60),
+        ("consensus", 100, 100),
+        ("resampled", 150, 100),
+        ("shown", 80, 100),
+        ("leaning", 50, 20),
+        ("steps", 60, 60),
+        ("tones", 60, 100),
+        ("pictures", 60, 60),
+    ],
+)
+def test_intervals_hold(experiment, clusters, seeds):
+    """The interval holds as often as it should, the naive one as often as the page says, give or take chance."""
+    table, naive = benchmark.coverage(experiment, clusters, seeds), _naive_by_the_page()
+    for row in table.to_dict("records"):
+        slack = 3 * (0.95 * 0.05 / row["seeds"]) ** 0.5
+        assert 0.95 - slack - 0.01 <= row["held"], row
+        assert row["held"] <= min(1, 0.95 + slack + 0.03), row
+        shares = naive[row["estimator"]]
+        assert bool(shares) == (row["naive"] == row["naive"]), row  # NaN where there is no naive interval
+        if shares:
+            worst = max(share * (1 - share) for share in shares)
+            slack = 4 * (worst / row["seeds"]) ** 0.5 + 0.02
+            assert min(shares) - slack <= row["naive"] <= max(shares) + slack, row
+
+
+def _naive_by_the_page() -> dict[str, list[float]]:
+    """Return for each estimator of docs/coverage.md how often its naive interval held, at each size."""
+    found = {}
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and cells:
+            found[name] = [float(share) / 100 for cell in cells for share in re.findall(r"/ ([\d.]+)", cell)]
+    return found
+
+
+def test_every_experiment_runs_here_and_all_of_it_is_on_the_page():
+    """The hard worlds (rare errors, unequal clusters, other shapes) have a fast version in test_hard_worlds.py."""
+    run = {name for mark in test_intervals_hold.pytestmark if mark.name == "parametrize" for name, *_ in mark.args[1]}
+    assert run | set(HARD) == set(benchmark.EXPERIMENTS)
+    assert len(_naive_by_the_page()) > 50
+
+
+def test_naive_intervals_are_shown_failing():
+    table = benchmark.coverage("resampled", 100, 60)
+    assert (table["naive"] < 0.9).all() and (table["held"] > table["naive"]).all()
+
+
+def test_the_table_is_drawn():
+    table = benchmark.coverage("shown", 40, 5)
+    drawn = benchmark.as_markdown(table)
+    assert drawn.startswith("| estimator | 40 clusters |") and "Wilson by identity" in drawn

@@ -1,0 +1,121 @@
+"""Two-phase correction of predicted attributes, and power of audits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.analysis.audit_power import AuditDesign, audit_power, identities_needed, pilot
+from likewise.analysis.label_noise import corrected_gaps, corrected_share, labels_needed, rogan_gladen
+from likewise.errors import SpecError, TableError
+from likewise.simulation.planted import CONTRAST as RECOGNITION
+from likewise.simulation.planted import Recognition
+from picked import only
+
+CONTRAST = lw.Contrast("predicted_sex", focal="f", reference="m")
+
+
+def world(seed: int, n: int = 600, labeled: int = 200, gap: float = 0.5):
+    """Predictions err in 35 % of the focal group, 7 % of the reference group, and more often where answers are high."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(n // 2), 2)
+    true = (rng.random(n // 2) < 0.4)[person]
+    y = gap * true + rng.normal(0, 0.5, n // 2)[person] + rng.normal(0, 0.7, n)
+    chance = np.where(true, 0.35, 0.07) * np.where(y > gap, 1.3, 0.7)  # differential error
+    wrong = rng.random(n) < chance
+    names = np.array([f"i{k:04d}" for k in range(n)])
+    frame = pd.DataFrame({"image": names, "identity": [f"p{k}" for k in person]})
+    images = lw.Images(frame.assign(predicted_sex=np.where(true != wrong, "f", "m")))
+    ratings = lw.Ratings(pd.DataFrame({"unit": names, "rater": "m", "question": "q", "value": y}))
+    drawn = rng.choice(n // 2, labeled // 2, replace=False)
+    known = np.isin(person, drawn)
+    labels = dict(zip(names[known], np.where(true[known], "f", "m"), strict=True))
+    return ratings, images, labels
+
+
+def test_the_corrected_gap_holds_the_truth_and_the_predicted_one_does_not():
+    held = {"as predicted": 0, "corrected for label noise": 0}
+    for seed in range(40):
+        ratings, images, labels = world(seed)
+        found = corrected_gaps(ratings, None, images, CONTRAST, labels=labels)
+        for sample in held:
+            line = only(found, stat="gap", sample=sample)
+            held[sample] += line["low"] <= 0.5 <= line["high"]
+    assert held["corrected for label noise"] >= 34 and held["as predicted"] < 25
+
+
+def test_the_corrected_share_holds_the_truth():
+    held = 0
+    for seed in range(40):
+        _, images, labels = world(seed)
+        line = only(corrected_share(images, CONTRAST, labels=labels), sample="corrected for label noise")
+        held += line["low"] <= 0.4 <= line["high"]
+    assert held >= 34
+
+
+def test_accuracy_is_reported_by_predicted_group():
+    ratings, images, labels = world(0)
+    found = corrected_gaps(ratings, None, images, CONTRAST, labels=labels)
+    assert only(found, stat="label_accuracy", group="f")["estimate"] > 0.7
+    assert 0.6 < only(found, stat="label_accuracy", group="m")["estimate"] < 0.95
+
+
+def test_rogan_gladen_inverts_the_error():
+    true, sensitivity, specificity = 0.3, 0.65, 0.93
+    seen = true * sensitivity + (1 - true) * (1 - specificity)
+    assert rogan_gladen(seen, sensitivity=sensitivity, specificity=specificity) == pytest.approx(true)
+    with pytest.raises(SpecError, match="no better than chance"):
+        rogan_gladen(0.5, sensitivity=0.5, specificity=0.5)
+
+
+def test_few_or_foreign_labels_are_refused():
+    ratings, images, labels = world(0)
+    with pytest.raises(TableError, match="drawn at random"):
+        corrected_gaps(ratings, None, images, CONTRAST, labels=dict(list(labels.items())[:5]))
+    with pytest.raises(TableError, match="unknown images"):
+        corrected_gaps(ratings, None, images, CONTRAST, labels={"nothing": "f"})
+
+
+def test_the_planner_s_number_gives_about_the_width_it_promises():
+    rng, n, error = np.random.default_rng(0), 2000, 0.15
+    m = labels_needed(images=n, error=error, half_width=0.25)
+    names = [f"i{k}" for k in range(n)]
+    true = rng.random(n) < 0.5
+    predicted = true != (rng.random(n) < error)
+    frame = pd.DataFrame({"image": names, "identity": names, "predicted_sex": np.where(predicted, "f", "m")})
+    ratings = pd.DataFrame({"unit": names, "rater": "m", "question": "q", "value": rng.normal(size=n)})
+    labels = {names[k]: "f" if true[k] else "m" for k in rng.choice(n, m, replace=False)}
+    found = corrected_gaps(lw.Ratings(ratings), None, lw.Images(frame), CONTRAST, labels=labels)
+    line = only(found, stat="gap", sample="corrected for label noise")
+    assert (line["high"] - line["low"]) / 2 == pytest.approx(0.25, rel=0.4)
+    with pytest.raises(SpecError, match="add images"):
+        labels_needed(images=50, error=0.1, half_width=0.01)
+
+
+def test_power_grows_with_identities_and_is_the_level_without_a_gap():
+    small, large = (
+        audit_power(AuditDesign(identities=n, fnmr=0.05, gap=0.08), repeats=60).frame["estimate"].iloc[0]
+        for n in (60, 600)
+    )
+    assert small < large and large > 0.8
+    none = audit_power(AuditDesign(identities=300, fnmr=0.2, gap=0.0), repeats=100).frame["estimate"].iloc[0]
+    assert none <= 0.12
+
+
+def test_identities_needed_are_fewer_for_larger_gaps():
+    need = [
+        identities_needed(AuditDesign(identities=50, fnmr=0.05, gap=gap), sample="all", most=1600) for gap in (0.3, 0.1)
+    ]
+    assert need[0] < need[1] <= 1600
+
+
+def test_a_pilot_gives_its_own_rates():
+    ratings, trials, images, _ = Recognition(80, seed=3, impostors=4).tables()
+    found = pilot(ratings, trials, images, RECOGNITION, threshold=0.45, rater="planted")
+    assert found.identities == 80 and 0 < found.icc < 0.9 and found.gap > 0
+    with pytest.raises(SpecError, match="No rating"):
+        pilot(ratings, trials, images, RECOGNITION, threshold=0.45, rater="nobody")
+    with pytest.raises(SpecError, match="between 0 and 1"):
+        AuditDesign(identities=100, fnmr=0.9, gap=0.2)

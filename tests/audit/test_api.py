@@ -1,0 +1,127 @@
+"""The Python API: an audit as an object, and a whole audit in one call."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.errors import PluginError, StageError, StoreError
+from shell import run
+
+CONTRAST = ("perceived_gender", "female", "male")
+
+
+def brightness(pictures: np.ndarray) -> dict[str, np.ndarray]:
+    """A classifier as anybody writes one."""
+    return {"bright": pictures.mean(axis=(1, 2, 3)) / 255}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory, world) -> lw.Audit:
+    folder = tmp_path_factory.mktemp("api") / "audit"
+    return lw.audit(
+        world.faces, world.pictures, out=folder, contrast=CONTRAST, vectors=world.vectors,
+        raters=["recognizer:world", ("classifier", brightness)], covariates=["perceived_age", "smiling"],
+        progress=False,
+    )  # fmt: skip
+
+
+def test_one_call_leads_to_estimates_and_a_report(done):
+    assert done.report().read_text().startswith("<!doctype html>")
+    gaps = done.estimates.where(stat="gap", sample="all").frame["quantity"]
+    assert any("world-recognizer" in quantity for quantity in gaps)
+    assert "brightness" in set(done.ratings.frame["rater"])
+    assert len(done.images) == len(done.vectors)
+    assert repr(done).endswith("8 of 8 stages up to date>") or "up to date" in repr(done)
+    assert done.plan.contrast == lw.Contrast(*CONTRAST)
+    assert done.check().ready
+
+
+def test_the_same_call_resumes_and_another_one_asks(done, world):
+    given = {
+        "out": done.folder, "contrast": CONTRAST, "vectors": world.vectors,
+        "raters": ["recognizer:world", ("classifier", brightness)], "progress": False,
+    }  # fmt: skip
+    again = lw.audit(world.faces, world.pictures, covariates=["perceived_age", "smiling"], **given)
+    assert set(again.stages()["status"]) == {"up to date"}
+    with pytest.raises(StoreError, match="overwrite=True"):
+        lw.audit(world.faces, world.pictures, covariates=["perceived_age"], **given)
+
+
+def test_a_table_that_is_not_there_yet_names_the_way(audit):
+    opened = lw.Audit(audit)
+    with pytest.raises(StageError, match=r"estimates.parquet is not written yet .* audit.run\(\)"):
+        opened.estimates  # noqa: B018
+    assert "to run: read" in repr(opened)
+    opened.run("read", progress=False)
+    assert len(opened.images) == 120
+
+
+@pytest.mark.parametrize(
+    ("rater", "says"),
+    [
+        (brightness, r"Pass \('recognizer', brightness\)"),
+        ("recognizer:wrld", "Did you mean 'world'"),
+        (("judge", brightness), "Unknown kind of rater 'judge'"),
+    ],
+)
+def test_a_rater_that_is_not_known(world, tmp_path, rater, says):
+    with pytest.raises(PluginError, match=says):
+        lw.audit(
+            world.faces, world.pictures, out=tmp_path, contrast=CONTRAST, vectors=world.vectors, raters=[rater],
+            progress=False,
+        )  # fmt: skip
+
+
+def test_a_class_of_a_module_is_a_rater_on_the_command_line(audit, capsys, tmp_path, monkeypatch):
+    (tmp_path / "my_models.py").write_text(
+        "class Bright:\n    threshold = 0.5\n    def score(self, pictures):\n"
+        "        return {'bright': pictures.mean(axis=(1, 2, 3)) / 255}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = (audit / "audit.toml").read_text()
+    (audit / "audit.toml").write_text(text + '\n[[rater]]\nkind = "classifier"\nname = "my_models:Bright"\n')
+    code, out, err = run(capsys, "check", audit)
+    assert (code, err) == (0, ""), out
+    assert "classifier my_models:Bright: ready" in out
+
+
+def test_audit_and_report_are_called_and_still_packages():
+    code = (
+        "import likewise as lw, likewise.audit.store, likewise.report.page; "
+        "assert callable(lw.audit) and callable(lw.report); print(lw.audit.store.PLAN)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "audit.toml"
+
+
+def test_every_stage_is_a_public_function():
+    for name in lw.__all__:
+        assert getattr(lw, name).__doc__, name
+
+
+def test_help_and_import_are_light():
+    heavy = ("pandas", "torch", "pydantic", "scipy")
+    for code in (
+        "import likewise",
+        "from likewise.cli.main import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass",
+    ):
+        check = f"\nimport sys; print('loaded:', [name for name in {heavy} if name in sys.modules])"
+        shown = subprocess.run([sys.executable, "-c", code + check], capture_output=True, text=True, check=True)
+        assert shown.stdout.strip().splitlines()[-1] == "loaded: []"
+
+
+def test_relative_paths_of_the_call_are_those_of_the_caller(world, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world.faces.write("people.csv")
+    made = lw.audit(
+        "people.csv", out="out", contrast=CONTRAST, covariates=["perceived_age", "smiling"],
+        scores={}, progress=False,
+    )  # fmt: skip
+    monkeypatch.chdir(Path("/"))
+    assert len(made.images) == len(world.faces)

@@ -1,0 +1,20 @@
+"""likewise power: how many identities an audit needs."""
+
+from __future__ import annotations
+
+from shell import run
+
+
+def test_power_of_a_design_is_printed(capsys):
+    code, out, _ = run(capsys, "power", "--identities", "200", "--fnmr", "0.05", "--gap", "0.1", "--repeats", "10")
+    assert code == 0 and "power" in out and "1,000 impostor trials" in out
+
+
+def test_a_pilot_without_artifacts_says_what_is_missing(tmp_path, capsys):
+    code, _, err = run(capsys, "power", "--pilot", str(tmp_path))
+    assert code == 3 and "images.parquet not found" in err
+
+
+def test_rates_outside_zero_and_one_are_refused(capsys):
+    code, _, err = run(capsys, "power", "--fnmr", "0.9", "--gap", "0.2")
+    assert code == 2 and "between 0 and 1" in err

@@ -1,0 +1,128 @@
+"""Balance as a constraint: the sample is balanced, proved, and as large as the bound says."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import likewise as lw
+from likewise.design.balance import verdict
+from likewise.design.cardinality import Problem, largest_balanced
+from likewise.design.frontier import frontier
+from likewise.design.trials import default_units
+from likewise.design.weights import entropy_weights
+from likewise.errors import SpecError
+from likewise.simulation.world import CONTRAST
+
+
+def problem(seed: int, units: int, tolerance: float, strata: int = 1, most: int | None = None) -> Problem:
+    rng = np.random.default_rng(seed)
+    focal = np.arange(units) < units // 2
+    numbers = rng.normal(size=(units, 2)) + 0.8 * focal[:, None]
+    people = np.r_[rng.integers(0, units // 3, units // 2), units + rng.integers(0, units // 3, units - units // 2)]
+    codes = pd.factorize(people)[0].astype(np.int64)
+    return Problem(numbers, focal, codes, rng.integers(0, strata, units), np.full(2, tolerance), most)
+
+
+def best_by_hand(given_: Problem) -> int:
+    """Try every sample, the largest first."""
+    units = len(given_.focal)
+    for size in range(units // 2, 0, -1):
+        for chosen in combinations(range(units), 2 * size):
+            mask = np.zeros(units, dtype=bool)
+            mask[list(chosen)] = True
+            if mask[given_.focal].sum() == size and given_.holds(mask):
+                return size
+    return 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.05, 0.3, 1.0]), st.sampled_from([1, 2]))
+def test_no_sample_exceeds_the_bound_and_the_one_found_holds(seed: int, tolerance: float, strata: int):
+    given_ = problem(seed, 11, tolerance, strata)
+    found = largest_balanced(given_)
+    assert given_.holds(found.chosen)
+    assert found.size <= best_by_hand(given_) <= found.bound
+
+
+@pytest.mark.parametrize("strata", [1, 3])
+def test_rounding_loses_little_on_larger_problems(strata):
+    for seed in range(3):
+        found = largest_balanced(problem(seed, 600, 0.05, strata))
+        assert found.bound - found.size <= 0.1 * found.bound + 2
+
+
+def test_a_cap_is_kept():
+    assert largest_balanced(problem(0, 300, 0.2, most=10)).size == 10
+
+
+def test_balance_shows_what_the_ledger_proves():
+    world = lw.World(identities=160, seed=3)
+    images, factors = world.draw()
+    vectors = lw.Vectors(images.keys, factors[:, 1:], source="factors but the attribute")
+    asked = default_units(images)
+    spec = lw.MatchSpec(method="cardinality", max_smd=0.1, balance="eyeglasses", exact="smiling")
+    found = lw.match(images, vectors, CONTRAST, spec, units=asked)
+    assert len(found) >= 15
+    assert {"max_smd 0.1", "exact smiling (mean)", "antiexact identity"} <= set(found.ledger.columns)
+    assert "no such sample has more than" in found.note
+    table = lw.balance(images, CONTRAST, found, covariates=["eyeglasses", "smiling"], units=asked, vectors=vectors)
+    assert verdict(table, max_smd=0.1).balanced
+    assert not verdict(table, sample="all").balanced
+    assert "not in the balanced sample" in set(found.dropped["reason"])
+    assert found == lw.match(images.subset(images.keys[::-1]), vectors, CONTRAST, spec, units=asked)
+
+
+def test_images_can_be_balanced_too_and_groups_that_do_not_overlap_are_explained():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"image": range(80), "identity": range(80), "sex": ["F", "M"] * 40})
+    images = lw.Images(frame)
+    near = lw.Vectors(images.keys, rng.normal(size=(80, 2)), source="near")
+    assert len(lw.match(images, near, lw.Contrast("sex", "F", "M"), lw.MatchSpec(method="cardinality"))) > 20
+    apart = lw.Vectors(images.keys, rng.normal(size=(80, 1)) + 20 * (frame[["sex"]] == "F").to_numpy(), source="apart")
+    nothing = lw.match(images, apart, lw.Contrast("sex", "F", "M"), lw.MatchSpec(method="cardinality"))
+    assert len(nothing) == 0
+    assert nothing.note.startswith("No pair satisfies all constraints")
+
+
+def test_what_cannot_be_balanced_is_refused():
+    images = lw.Images(pd.DataFrame({"image": range(8), "identity": range(8), "sex": ["F", "M"] * 4}))
+    between = lw.Vectors(images.keys, (images.frame[["sex"]] == "F").to_numpy(float), source="the attribute itself")
+    spec, contrast = lw.MatchSpec(method="cardinality"), lw.Contrast("sex", "F", "M")
+    with pytest.raises(SpecError, match="constant within each group"):
+        lw.match(images, between, contrast, spec)
+    wide = lw.Vectors(images.keys, np.random.default_rng(0).normal(size=(8, 401)), source="wide")
+    with pytest.raises(SpecError, match="401 numbers are too many"):
+        lw.match(images, wide, contrast, spec)
+    with pytest.raises(SpecError, match="second distances"):
+        lw.match(images, wide, contrast, spec, within=[(wide, 1.0)])
+
+
+def test_the_frontier_keeps_more_pairs_where_more_imbalance_is_left():
+    images, factors = lw.World(identities=120, seed=3).draw()
+    vectors = lw.Vectors(images.keys, factors[:, 1:6], source="factors")
+    frame = frontier(images, vectors, CONTRAST, units=default_units(images), at=(0.3, 0.05)).frame
+    kept = frame[frame["stat"] == "pairs_kept"]["estimate"].tolist()
+    left = frame[frame["stat"] == "imbalance_left"]["estimate"].tolist()
+    assert kept[0] < kept[1]
+    assert left[0] < left[1]
+    assert left[0] <= 0.05
+    with pytest.raises(SpecError, match="needs method = 'cardinality'"):
+        frontier(images, vectors, CONTRAST, lw.MatchSpec())
+
+
+def test_entropy_weights_balance_exactly_and_say_when_they_cannot():
+    images, _ = lw.World(identities=200, seed=2).draw()
+    asked = default_units(images)
+    names = ["eyeglasses", "smiling", "light"]
+    weights = entropy_weights(images, CONTRAST, covariates=names, units=asked)
+    table = lw.balance(images, CONTRAST, covariates=names, units=asked, weights=weights)
+    assert verdict(table, sample="weighted", max_smd=1e-3).balanced
+    rows = {"image": list("1234"), "identity": list("abcd"), "sex": list("FFMM"), "age": [9, 9, 1, 2]}
+    with pytest.raises(SpecError, match="overlap too little"):
+        entropy_weights(lw.Images(pd.DataFrame(rows)), lw.Contrast("sex", "F", "M"), covariates=["age"])
