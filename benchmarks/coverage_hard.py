@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.outcome import Outcome
-from likewise.analysis.gap_rows import Gap, explained_rows
-from likewise.analysis.pair_weights import identity_weights
-from likewise.analysis.rating_arrays import RatingArrays
+from likewise.analysis.gaps.pair_weights import identity_weights
+from likewise.analysis.gaps.rating_arrays import RatingArrays
+from likewise.analysis.gaps.rows import Gap, explained_rows
 from likewise.simulation.planted import CONTRAST
 from likewise.stats.dof import cluster_dof
 from likewise.stats.intervals import share_interval

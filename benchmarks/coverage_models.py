@@ -11,7 +11,7 @@ import pandas as pd
 
 import likewise as lw
 from benchmarks.outcome import Outcome, ends, normal
-from likewise.analysis.gaps import gaps
+from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.verification.adjusted import adjusted_fnmr_gap
 from likewise.analysis.verification.error_rates import det, error_rates
 from likewise.analysis.verification.operating_points import TrialSample, errors_at

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.analysis.crowd.agreement import agreement
     from likewise.analysis.crowd.quality import quality
-    from likewise.analysis.gaps import gaps
+    from likewise.analysis.gaps.estimate import gaps
     from likewise.analysis.sensitivity.matched_gaps import sensitivity
     from likewise.analysis.slopes.estimate import slopes
     from likewise.analysis.verdict import verdicts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from likewise.counterfactuals.edit import counterfactual
     from likewise.counterfactuals.validate import validate_edits
     from likewise.data.describe import describe
-    from likewise.design.balance import balance
+    from likewise.design.balance.table import balance
     from likewise.design.levels import match_levels
     from likewise.design.match import match
     from likewise.design.retrieval import retrieval
@@ -58,14 +58,14 @@ _HOME = {
     "Study": "likewise.study.plan",
     "World": "likewise.simulation",
     "agreement": "likewise.analysis.crowd.agreement",
-    "balance": "likewise.design.balance",
+    "balance": "likewise.design.balance.table",
     "collect": "likewise.rating.collect",
     "counterfactual": "likewise.counterfactuals.edit",
     "describe": "likewise.data.describe",
     "embed": "likewise.rating.embed",
     "error_rates": "likewise.analysis.verification.error_rates",
     "figures": "likewise.report",
-    "gaps": "likewise.analysis.gaps",
+    "gaps": "likewise.analysis.gaps.estimate",
     "match": "likewise.design.match",
     "match_levels": "likewise.design.levels",
     "project": "likewise.latents.project",

@@ -12,7 +12,7 @@ MODULES = [
     *(
         f"likewise.analysis.{name}"
         for name in (
-            "audit_power", "crowd.agreement", "crowd.panel", "crowd.quality", "gaps", "label_noise", "labels",
+            "audit_power", "crowd.agreement", "crowd.panel", "crowd.quality", "gaps.estimate", "label_noise", "labels",
             "multiplicity", "sensitivity.e_value", "sensitivity.matched_gaps", "sensitivity.omitted_variable",
             "verdict",
             "verification.adjusted", "verification.error_rates", "verification.orientation",

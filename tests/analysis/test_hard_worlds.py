@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.coverage_hard import HARD, arrays_of, nearest_pairs, rare, sizes
 
-from likewise.analysis.gap_rows import FEW_TO_ADJUST, Gap, explained_rows, gap_rows
+from likewise.analysis.gaps.rows import FEW_TO_ADJUST, Gap, explained_rows, gap_rows
 
 
 def covered(name: str, n: int, seeds: int) -> dict[str, float]:

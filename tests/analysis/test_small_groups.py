@@ -8,7 +8,7 @@ import pytest
 
 import likewise as lw
 from likewise.analysis.crowd.quality import quality
-from likewise.analysis.gaps import gaps
+from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.images.means import image_means
 from likewise.analysis.images.quality import feature_distances
 from likewise.analysis.sensitivity.matched_gaps import sensitivity

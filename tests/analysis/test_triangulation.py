@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.analysis.gaps import gaps
+from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.specification_curve import specification_curve
 from likewise.analysis.triangulation import compare_approaches, edited_gaps, standardized_gaps
 from likewise.errors import TableError

@@ -9,8 +9,8 @@ import pytest
 
 import likewise as lw
 from invariants import check_estimates
-from likewise.design.multivariate_balance import dropped_profile, energy, joint, most_apart
-from likewise.design.propensity import propensity, score_weights
+from likewise.design.balance.multivariate import dropped_profile, energy, joint, most_apart
+from likewise.design.propensity.scores import propensity, score_weights
 from likewise.errors import SpecError, TableError
 
 STORED = Path(__file__).parents[1] / "fixtures" / "matchit"

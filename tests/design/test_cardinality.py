@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
-from likewise.design.balance import verdict
+from likewise.design.balance.entropy import entropy_weights
+from likewise.design.balance.frontier import frontier
+from likewise.design.balance.table import verdict
 from likewise.design.cardinality import Problem, largest_balanced
-from likewise.design.frontier import frontier
 from likewise.design.trials import default_units
-from likewise.design.weights import entropy_weights
 from likewise.errors import SpecError
 from likewise.simulation.world import CONTRAST
 

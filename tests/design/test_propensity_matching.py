@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import likewise as lw
-from likewise.design.propensity_matching import on_columns, scored_by
+from likewise.design.propensity.matching import on_columns, scored_by
 from likewise.errors import SpecError
 
 CONTRAST = lw.Contrast("perceived_gender", focal="female", reference="male")

@@ -7,7 +7,7 @@ from scipy.spatial import cKDTree
 
 import likewise as lw
 from invariants import check_estimates
-from likewise.design.covariate_summary import Sample, skewed_interval
+from likewise.design.balance.covariate_summary import Sample, skewed_interval
 from likewise.design.retrieval import Limited, retrieval
 from likewise.errors import SpecError
 

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
-from likewise.design.balance import verdict
+from likewise.design.balance.table import verdict
 from likewise.design.levels import crossed, match_levels
 from likewise.design.trials import default_units
 from likewise.design.units import DIFFERENCE, MEAN

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analysis.gap_rows import Gap
-from likewise.analysis.pair_weights import identity_weights
-from likewise.analysis.rating_arrays import RatingArrays
+from likewise.analysis.gaps.pair_weights import identity_weights
+from likewise.analysis.gaps.rating_arrays import RatingArrays
+from likewise.analysis.gaps.rows import Gap
 from likewise.analysis.verification.shown_rates import FEW_FALSE_MATCHES
 from likewise.errors import SpecError
 from likewise.stats.intervals import Interval, wilson

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from likewise.analysis.gaps import gaps
+from likewise.analysis.gaps.estimate import gaps
 from likewise.errors import LikewiseError
 from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from likewise.analysis.rating_arrays import RatingArrays, rating_arrays
+from likewise.analysis.gaps.rating_arrays import RatingArrays, rating_arrays
 from likewise.analysis.rating_table import RatingTable
 from likewise.errors import TableError
 from likewise.stats.intervals import bare

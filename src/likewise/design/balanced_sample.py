@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial import KDTree
 
+from likewise.design.balance.covariate_summary import numeric_columns
 from likewise.design.cardinality import Problem, largest_balanced
 from likewise.design.constraints import Within, need_column, rules
-from likewise.design.covariate_summary import numeric_columns
 from likewise.design.eligible import Eligible
 from likewise.design.search.greedy import Taken
 from likewise.design.search.metric import Euclid

@@ -13,7 +13,7 @@ from likewise.design.balanced_sample import Cardinal, balanced_search
 from likewise.design.constraints import Within, farthest, near_name, need_column, rules
 from likewise.design.eligible import Eligible, check_keys, offer
 from likewise.design.features import mean_row
-from likewise.design.propensity_matching import Scored, Scores, common_support, scored_by
+from likewise.design.propensity.matching import Scored, Scores, common_support, scored_by
 from likewise.design.references import Difficulty, References, references
 from likewise.design.search.distributed import on_file
 from likewise.design.search.greedy import Codes, Greedy, Taken

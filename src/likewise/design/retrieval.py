@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from likewise.design.balance import row
+from likewise.design.balance.covariate_summary import Floats, Sample, skewed_interval
+from likewise.design.balance.table import row
 from likewise.design.constraints import Near, Rule
-from likewise.design.covariate_summary import Floats, Sample, skewed_interval
 from likewise.design.search.metric import Euclid
 from likewise.design.search.points import Index, Points
 from likewise.design.search.scan import Scan

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from likewise.design.balance import balance
+from likewise.design.balance.table import balance
 from likewise.reproduce.common import (
     BENCHMARKED,
     GENDER,

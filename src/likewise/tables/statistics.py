@@ -52,7 +52,7 @@ def register_stat(stat: Stat) -> Stat:
 
 
 _OURS: dict[str, tuple[Stat, ...]] = {
-    "likewise.analysis.gaps:gaps": (
+    "likewise.analysis.gaps.estimate:gaps": (
         Stat("mean", "mean", None, "mean"),
         Stat("gap", "gap (focal - reference)", 0.0, "difference", "none"),
         Stat("adjusted_gap", "matched gap, regression-adjusted", 0.0, "difference", "none"),
@@ -87,7 +87,7 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analysis.slopes.placebo:rate_shifts": (
         Stat("rate_shift", "label rate less that of the unedited images", 0.0, "difference", "none"),
     ),
-    "likewise.design.balance:balance": (
+    "likewise.design.balance.table:balance": (
         Stat("smd", "standardized mean difference", 0.0, "difference", "none"),
         Stat("variance_ratio", "variance ratio", 1.0, "ratio", "none"),
         Stat("ks", "largest distance of the distributions (KS)", 0.0, "index", "lower"),
@@ -100,20 +100,20 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.latents.directions:skills": (
         Stat("skill", "how well a label is predicted from latents of unseen identities", None, "index", "higher"),
     ),
-    "likewise.design.multivariate_balance:joint": (
+    "likewise.design.balance.multivariate:joint": (
         Stat("joint_share", "share of images with two covariates together", None, "proportion"),
     ),
-    "likewise.design.frontier:frontier": (
+    "likewise.design.balance.frontier:frontier": (
         Stat("pairs_kept", "pairs of the largest balanced sample", None, "index"),
         Stat("imbalance_left", "mean absolute standardized mean difference", 0.0, "index", "lower"),
     ),
-    "likewise.design.multivariate_balance:dropped_profile": (
+    "likewise.design.balance.multivariate:dropped_profile": (
         Stat("excluded_smd", "standardized mean difference, unmatched less matched units of the group", 0.0, "index"),
     ),
-    "likewise.design.multivariate_balance:energy": (
+    "likewise.design.balance.multivariate:energy": (
         Stat("energy_distance", "energy distance of the two groups", 0.0, "index", "lower"),
     ),
-    "likewise.design.propensity:overlap": (
+    "likewise.design.propensity.scores:overlap": (
         Stat("auc", "how well the score separates the groups (AUC)", 0.5, "index", "none"),
         Stat("score_accuracy", "share of images whose group the score predicts", None, "proportion"),
         Stat("score_share", "share of a group's images in a bin of the score", None, "proportion"),

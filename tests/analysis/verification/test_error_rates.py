@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.analysis.explained_share import explained_share, fieller
-from likewise.analysis.gaps import gaps
+from likewise.analysis.gaps.estimate import gaps
+from likewise.analysis.gaps.explained_share import explained_share, fieller
 from likewise.analysis.verification.differentials import differentials, gini
 from likewise.analysis.verification.error_rates import det, error_rates
 from likewise.errors import InputError, SpecError, TableError

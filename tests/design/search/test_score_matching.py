@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 import likewise as lw
 from invariants import check_pairs
 from likewise.design import match as matching
-from likewise.design.propensity import overlap, propensity, score_weights
-from likewise.design.propensity_matching import fitted
+from likewise.design.propensity.matching import fitted
+from likewise.design.propensity.scores import overlap, propensity, score_weights
 from likewise.design.search import score_matching, score_rounds
 from likewise.design.search.score_matching import Scoreline
 from likewise.design.search.score_rounds import together

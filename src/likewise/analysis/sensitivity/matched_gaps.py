@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from likewise.analysis.gap_rows import Gap
-from likewise.analysis.pair_weights import unit_column
-from likewise.analysis.rating_arrays import RatingArrays, difference, rating_arrays
+from likewise.analysis.gaps.pair_weights import unit_column
+from likewise.analysis.gaps.rating_arrays import RatingArrays, difference, rating_arrays
+from likewise.analysis.gaps.rows import Gap
 from likewise.analysis.rating_table import RatingTable
 from likewise.analysis.sensitivity.e_value import e_value, e_value_limit, ratio_of_difference
 from likewise.analysis.sensitivity.omitted_variable import omitted_variable_rows

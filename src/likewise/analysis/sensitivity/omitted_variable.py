@@ -16,8 +16,8 @@ from functools import partial
 
 import numpy as np
 
-from likewise.analysis.gap_rows import FEW_TO_ADJUST, Gap
-from likewise.analysis.rating_arrays import Floats, RatingArrays
+from likewise.analysis.gaps.rating_arrays import Floats, RatingArrays
+from likewise.analysis.gaps.rows import FEW_TO_ADJUST, Gap
 from likewise.analysis.rating_table import APART
 from likewise.stats.intervals import Interval, bare
 from likewise.tables.estimates import row

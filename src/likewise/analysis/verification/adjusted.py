@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from likewise.analysis.gap_rows import gap_rows
-from likewise.analysis.rating_arrays import RatingArrays, rating_arrays
+from likewise.analysis.gaps.rating_arrays import RatingArrays, rating_arrays
+from likewise.analysis.gaps.rows import gap_rows
 from likewise.analysis.rating_table import RatingTable
 from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
-from likewise.analysis.explained_share import explained_share, widened
+from likewise.analysis.gaps.explained_share import explained_share, widened
 from likewise.analysis.labels import simultaneous_level
 from likewise.analysis.verification.differentials import differentials
 from likewise.analysis.verification.operating_points import Errors, TrialSample

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analysis.pair_weights import complete_pairs, identity_weights, linked, match_weights, unit_column
+from likewise.analysis.gaps.pair_weights import complete_pairs, identity_weights, linked, match_weights, unit_column
 from likewise.analysis.verification.operating_points import Codes, Errors, Floats, TrialSample, errors_at
 from likewise.errors import TableError, some
 from likewise.tables import Contrast, Images, Matches, Ratings, Trials

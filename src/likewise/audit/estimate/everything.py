@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.analysis.gaps import gaps
+from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.multiplicity import discoveries
 from likewise.analysis.slopes.estimate import slopes
 from likewise.analysis.slopes.placebo import rate_shifts

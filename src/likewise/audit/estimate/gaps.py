@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.analysis.gaps import gaps
+from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.sensitivity.matched_gaps import sensitivity
 from likewise.analysis.specification_curve import specification_curve
 from likewise.audit.context import StageContext

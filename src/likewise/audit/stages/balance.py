@@ -11,11 +11,11 @@ from likewise.audit.context import StageContext
 from likewise.audit.matching import precomputed_numbers
 from likewise.audit.plan.model import Plan
 from likewise.audit.stage import Stage
-from likewise.design.balance import balance, unit_images, verdict
+from likewise.design.balance.multivariate import dropped_profile, energy, joint, most_apart
+from likewise.design.balance.table import balance, unit_images, verdict
 from likewise.design.features import mean_row
-from likewise.design.multivariate_balance import dropped_profile, energy, joint, most_apart
-from likewise.design.propensity import overlap, score_weights
-from likewise.design.propensity_matching import fitted
+from likewise.design.propensity.matching import fitted
+from likewise.design.propensity.scores import overlap, score_weights
 from likewise.design.units import trial_units
 from likewise.tables import Estimates, Matches, MatchSpec
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from likewise.design.constraints import Mask, Within, ledger
 from likewise.design.eligible import Eligible, estimand, unwanted
-from likewise.design.propensity_matching import Scored
+from likewise.design.propensity.matching import Scored
 from likewise.design.references import References, prove
 from likewise.design.search.greedy import Codes, Taken, spent
 from likewise.design.search.scan import Partners

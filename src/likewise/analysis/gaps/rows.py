@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from likewise.analysis.explained_share import explained_share, widened
-from likewise.analysis.rating_arrays import Codes, Floats, RatingArrays, difference, mean_of
+from likewise.analysis.gaps.explained_share import explained_share, widened
+from likewise.analysis.gaps.rating_arrays import Codes, Floats, RatingArrays, difference, mean_of
 from likewise.stats.dof import cluster_dof, welch
 from likewise.stats.intervals import Interval, newcombe, share_interval
 from likewise.stats.jackknife import Statistic, covariance, effective_clusters, jackknife

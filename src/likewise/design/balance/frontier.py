@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from likewise.design.balance import balance
+from likewise.design.balance.table import balance
 from likewise.design.match import match
 from likewise.errors import SpecError
 from likewise.tables import Contrast, Estimates, Images, MatchSpec, Trials, Vectors

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from likewise.analysis.gap_rows import explained_rows, gap_rows
-from likewise.analysis.rating_arrays import rating_arrays
+from likewise.analysis.gaps.rating_arrays import rating_arrays
+from likewise.analysis.gaps.rows import explained_rows, gap_rows
 from likewise.analysis.rating_table import RatingTable
 from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials
 

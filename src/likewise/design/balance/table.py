@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from likewise.design.covariate_summary import Sample, Support, distribution_gaps, numeric_covariates
+from likewise.design.balance.covariate_summary import Sample, Support, distribution_gaps, numeric_covariates
 from likewise.design.units import parts_of, trial_units
 from likewise.errors import SpecError, TableError, nearest, some
 from likewise.stats.intervals import Interval
@@ -148,7 +148,7 @@ def verdict(estimates: Estimates, *, sample: str = "matched", max_smd: float = 0
     Examples
     --------
     >>> import pandas as pd, likewise as lw
-    >>> from likewise.design.balance import verdict
+    >>> from likewise.design.balance.table import verdict
     >>> rows = {"image": list("1234"), "identity": list("abcd"), "sex": list("FFMM"), "age": [30, 40, 20, 30]}
     >>> found = lw.balance(lw.Images(pd.DataFrame(rows)), lw.Contrast("sex", "F", "M"), covariates=["age"])
     >>> print(verdict(found, sample="all"))

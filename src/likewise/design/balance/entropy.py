@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from likewise.design.balance import described_units
+from likewise.design.balance.table import described_units
 from likewise.errors import SpecError
 from likewise.tables import Contrast, Images, Trials, Vectors
 
@@ -45,7 +45,7 @@ def entropy_weights(
     Examples
     --------
     >>> import pandas as pd, likewise as lw
-    >>> from likewise.design.weights import entropy_weights
+    >>> from likewise.design.balance.entropy import entropy_weights
     >>> rows = {"image": list("1234"), "identity": list("abcd"), "sex": list("FMMM"), "age": [30, 20, 30, 50]}
     >>> found = entropy_weights(lw.Images(pd.DataFrame(rows)), lw.Contrast("sex", "F", "M"), covariates=["age"])
     >>> round(float((found[["2", "3", "4"]] * [20, 30, 50]).sum() / found[["2", "3", "4"]].sum()), 3)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from likewise.design.constraints import spread
 from likewise.design.eligible import check_keys
-from likewise.design.propensity import Fit, given_fit, overlap_note, propensity
+from likewise.design.propensity.scores import Fit, given_fit, overlap_note, propensity
 from likewise.errors import SpecError, some
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
 from likewise.tables.caliper import Width

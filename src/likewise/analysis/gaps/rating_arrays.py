@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analysis.pair_weights import complete_pairs, identity_weights, linked, match_weights, unit_column
+from likewise.analysis.gaps.pair_weights import complete_pairs, identity_weights, linked, match_weights, unit_column
 from likewise.analysis.rating_table import RatingTable
 from likewise.errors import TableError
 from likewise.stats.jackknife import Statistic

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from likewise.design.balance import Weights, balance, row, samples_of
-from likewise.design.covariate_summary import Sample, numeric_covariates
+from likewise.design.balance.covariate_summary import Sample, numeric_covariates
+from likewise.design.balance.table import Weights, balance, row, samples_of
 from likewise.design.search.metric import Euclid
 from likewise.design.search.points import Floats, Points, blocks
 from likewise.errors import SpecError, VectorError

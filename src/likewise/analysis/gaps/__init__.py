@@ -1,0 +1,1 @@
+"""The difference in mean answers between two groups: unmatched, matched and adjusted."""

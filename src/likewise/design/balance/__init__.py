@@ -1,0 +1,1 @@
+"""How comparable the two groups are, before and after matching or weighting."""

@@ -1,0 +1,1 @@
+"""Propensity scores, and matching on them."""
