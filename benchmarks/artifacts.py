@@ -1,4 +1,4 @@
-"""The artifact validator: draw faces and clean edits, train on planted artifacts, measure on other faces.
+"""The artifact validator: draw faces and clean edits, train on synthetic artifacts, measure on other faces.
 
     python -m benchmarks.artifacts draw --work DIR --faces 64      # 5 CPU-seconds a face
     python -m benchmarks.artifacts train --work DIR --seconds 1400
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.counterfactuals.artifacts import artifact_logits, features, network_input, parameters_of
-from likewise.counterfactuals.planted_artifacts import ARTIFACTS, plant
+from likewise.counterfactuals.synthetic_artifacts import ARTIFACTS, add_artifact
 
 STRENGTHS = (-2.0, -1.0, 1.0, 2.0)
 SHARE, SIZE = 0.72, 256
@@ -58,12 +58,12 @@ def draw(work: Path, faces: int, seed: int = 77) -> None:
 
 
 def example(drawn: Arrays, face: int, rng: np.random.Generator) -> tuple[npt.NDArray[np.float32], bool]:
-    """Return the network's input of a clean edit, or of one with a planted artifact."""
+    """Return the network's input of a clean edit, or of one with a synthetic artifact."""
     original, mask = drawn["pictures"][face], drawn["masks"][face]
     edit = drawn["edits"][face][rng.choice([0, 1, 1, 2, 2, 3])]
     spoiled = bool(rng.random() < 0.5)
     if spoiled:
-        edit = plant(str(rng.choice(list(ARTIFACTS))), edit, mask, rng)
+        edit = add_artifact(str(rng.choice(list(ARTIFACTS))), edit, mask, rng)
     if rng.random() < 0.5:  # another exposure and grain, the same for both
         power, noise = rng.uniform(0.8, 1.25), rng.normal(0, rng.uniform(0, 4), original.shape)
         original, edit = (
@@ -112,7 +112,7 @@ def train(work: Path, seconds: float, seed: int = 1) -> None:
 
 
 def measure(work: Path, seed: int = 5) -> None:
-    """Print how many clean edits and planted artifacts are rejected: of all faces in ``work``, none trained on."""
+    """Print how many clean edits and synthetic artifacts are rejected: of all faces in ``work``, none trained on."""
     drawn: Arrays = dict(np.load(work / "drawn.npz"))
     rng = np.random.default_rng(seed)
     found: dict[str, list[bool]] = {kind: [] for kind in ("clean, strengths +-1", "clean, strengths +-2", *ARTIFACTS)}
@@ -120,7 +120,7 @@ def measure(work: Path, seed: int = 5) -> None:
         original, mask, edits = drawn["pictures"][face], drawn["masks"][face], drawn["edits"][face]
         rows = [("clean, strengths +-2", edits[0]), ("clean, strengths +-2", edits[3])]
         rows += [("clean, strengths +-1", edit) for edit in edits[1:3]]
-        rows += [(kind, plant(kind, edit, mask, rng)) for kind in ARTIFACTS for edit in edits[1:3]]
+        rows += [(kind, add_artifact(kind, edit, mask, rng)) for kind in ARTIFACTS for edit in edits[1:3]]
         logits = artifact_logits(np.stack([network_input(original, edit, mask) for _, edit in rows]))
         for (kind, _), logit in zip(rows, logits, strict=True):
             found[kind].append(bool(logit > 0))

@@ -15,7 +15,7 @@ from benchmarks.outcome import Outcome
 from likewise.analysis.gaps.pair_weights import identity_weights
 from likewise.analysis.gaps.rating_arrays import RatingArrays
 from likewise.analysis.gaps.rows import Gap, explained_rows
-from likewise.simulation.planted import CONTRAST
+from likewise.simulation.system_ratings import CONTRAST
 from likewise.stats.dof import cluster_dof
 from likewise.stats.intervals import share_interval
 from likewise.stats.jackknife import covariance
@@ -41,7 +41,7 @@ def arrays_of(
     together[identity[match[1]]] = identity[match[0]]
     units = np.arange(len(y)).astype(str)
     return RatingArrays(
-        quantity="planted", contrast=CONTRAST, y=y, focal=focal, x=x - x.mean(axis=0),
+        quantity="simulated", contrast=CONTRAST, y=y, focal=focal, x=x - x.mean(axis=0),
         names=tuple(f"x{k}" for k in range(x.shape[1])), everyone=identity_weights(identity, focal), matched=matched,
         identity=identity, people=names, linked=np.unique(together, return_inverse=True)[1][identity].astype(np.int64),
         rater=np.zeros(len(y), dtype=np.int64) if rater is None else rater, pairs=len(match[0]),

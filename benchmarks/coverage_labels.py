@@ -74,7 +74,7 @@ def shifted(n: int, seed: int) -> Iterator[Outcome]:
         ],
         ignore_index=True,
     )
-    ratings = frame[["image", "value"]].rename(columns={"image": "unit"}).assign(rater="planted", question="Nurse")
+    ratings = frame[["image", "value"]].rename(columns={"image": "unit"}).assign(rater="simulated", question="Nurse")
     arms = lw.Images(frame.drop(columns="value"))
     shift, low, high, _ = ends(rate_shifts(lw.Ratings(ratings), arms, threshold=0.5).frame, stat="rate_shift")
     moved = after.astype(float) - had
@@ -97,7 +97,7 @@ def legs(n: int, seed: int) -> Iterator[Outcome]:
     )
     about = np.r_[value, *(own + sign * pull / 2 + rng.normal(0, 0.5, n) for sign in (-1, 1))]
     units = [*names, *turned["image"]]
-    ratings = lw.Ratings(pd.DataFrame({"unit": units, "rater": "planted", "question": "Nurse", "value": about}))
+    ratings = lw.Ratings(pd.DataFrame({"unit": units, "rater": "simulated", "question": "Nurse", "value": about}))
     pairs = lw.Matches(pd.DataFrame({"pair": names[::2], "a": names[::2], "b": names[1::2]}))
     made = lw.Images(turned)
     only = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(made.keys)])

@@ -61,7 +61,7 @@ def adjusted(n: int, seed: int) -> Iterator[Outcome]:
     faces = lw.Images(table.assign(eyeglasses=worn.ravel().astype(int)))
     trials = pd.DataFrame({"a": names[:, 1:].ravel(), "b": np.repeat(names[:, 0], k), "same": True})
     trials.insert(0, "trial", trials["a"] + "|" + trials["b"])
-    ratings = trials[["trial"]].rename(columns={"trial": "unit"}).assign(rater="planted", question="distance")
+    ratings = trials[["trial"]].rename(columns={"trial": "unit"}).assign(rater="simulated", question="distance")
     pairs = pd.DataFrame({"pair": names[::2, 0], "a": names[::2, 1], "b": names[1::2, 1]})
     about = (lw.Ratings(ratings.assign(value=d.ravel())), lw.Trials(trials), faces, CONTRAST)
     found = gaps(*about, pairs=lw.Matches(pairs), covariates=["eyeglasses"]).frame

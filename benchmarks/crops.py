@@ -32,7 +32,7 @@ from likewise.runtime.pixels import ImageFolder
 from likewise.runtime.registry import create
 
 CROPS = ("face-20", "chip", "face-40", "mesh")  # 20, 25, 40 and 45 % of a face's side more on each side
-RECOGNISERS = ("faceres", "facenet")
+RECOGNIZERS = ("faceres", "facenet")
 FALSE_MATCHES = 0.001
 
 
@@ -158,9 +158,9 @@ def main() -> None:
     album = ImageFolder((given.data / "celebahq" / "images").resolve(), {image: image for image in faces["image"]})
     first, _ = halves(faces)
     some = first[first["identity"].isin(first["identity"].unique()[: given.choosing])].reset_index(drop=True)
-    every = tuple((name, crop) for name in RECOGNISERS for crop in CROPS)
+    every = tuple((name, crop) for name in RECOGNIZERS for crop in CROPS)
     cut = worked(Cut(album, every), list(some["image"]), given.work / f"cut-{len(some)}")
-    chosen = {name: choose(name, some, cut) for name in RECOGNISERS}
+    chosen = {name: choose(name, some, cut) for name in RECOGNIZERS}
     print(f"crops: chosen {chosen}", flush=True)
     gear(given.data, given.work, given.fairface)
     folder = given.work / "-".join([*chosen, *chosen.values(), str(len(faces))])

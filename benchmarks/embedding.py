@@ -34,7 +34,7 @@ from likewise.runtime.registry import Array, Pictures, create
 from likewise.runtime.threads import cores
 from likewise.weights import where
 
-RECOGNISERS = ("mobilefacenet", "openface", "faceplugin", "faceres", "facenet")
+RECOGNIZERS = ("mobilefacenet", "openface", "faceplugin", "faceres", "facenet")
 FACES, TURNS = 1000, 5
 DEFAULT_THREADS = torch.get_num_threads()
 Call = Callable[[Array], object]
@@ -44,7 +44,7 @@ Work = Callable[[list[Path]], object]
 def embedding(data: Path, count: int = FACES) -> None:
     """Embed 1,000 aligned faces one by one and as we do."""
     with _pictures(data, count) as files:
-        for name in RECOGNISERS:
+        for name in RECOGNIZERS:
             recognizer = create("recognizer", name)
             ways = {
                 "loop": _loop(recognizer, _newcomer(name, recognizer, threads=0)),

@@ -1,4 +1,4 @@
-"""Does holding co-attributes matter? ``python benchmarks/held_attributes.py``: the planted world, whose truth is known.
+"""Does holding co-attributes matter? ``python benchmarks/held_attributes.py``: a simulation.
 
 Images of the world go together with their attribute: women there smile more and wear glasses less. Directions
 are fitted

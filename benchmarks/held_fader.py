@@ -1,6 +1,6 @@
 """Does a fader network give known slopes back, and does holding matter to it? ``python -m benchmarks.held_fader``.
 
-A small network is trained on faces of the planted world, in which women smile more, wear glasses less, are younger and
+A small network is trained on simulated faces, in which women smile more, wear glasses less, are younger and
 stand in other light. Its dial is turned in other worlds, with what goes along held and not held, and the tagger of
 ``held_attributes`` looks. Every face is learned from twice, its attribute set again, at the two ends or between: the
 dial has to be right at every level.

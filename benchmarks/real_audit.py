@@ -24,7 +24,7 @@ from likewise.tables import Estimates, Images, Trials
 from likewise.tables.io import write_frame, write_text
 
 COVARIATES = ("Young", "Smiling", "Eyeglasses", "Pale_Skin", "Wearing_Hat", "Blurry", "Chubby", "Mouth_Slightly_Open")
-RECOGNISERS = ("dlib", "facenet", "mobilefacenet")
+RECOGNIZERS = ("dlib", "facenet", "mobilefacenet")
 
 _PLAN = """\
 format = 1
@@ -87,7 +87,7 @@ def lay_out(folder: Path, *, people: int) -> None:
         table[name] = (table[name] > 0).astype(int)
     write_frame(folder / "people.csv", table[["image", "identity", "perceived_gender", *COVARIATES]])
     names = ", ".join(f'"{name}"' for name in COVARIATES)
-    raters = "".join(f'\n[[rater]]\nslot = "recognizer"\nname = "{name}"\n' for name in RECOGNISERS)
+    raters = "".join(f'\n[[rater]]\nslot = "recognizer"\nname = "{name}"\n' for name in RECOGNIZERS)
     images = os.path.relpath((DATA / "celebahq" / "images").resolve(), folder.resolve())
     plan = _PLAN.format(covariates=names, images=images, raters=raters, workers=os.cpu_count() or 1)
     write_text(folder / "audit.toml", plan)

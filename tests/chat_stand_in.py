@@ -1,6 +1,6 @@
 """A stand-in for a vision-language model, on 127.0.0.1, in the chat-completions wire format.
 
-It decodes the pictures it is sent and answers by a planted rule that sees pixels only. It can be made to misbehave.
+It decodes the pictures it is sent and answers by a fixed rule that sees pixels only. It can be made to misbehave.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-KEY = "planted-key-7f3a91c5e2"
+KEY = "secret-key-7f3a91c5e2"
 Rule = Callable[[str, list[np.ndarray]], str]
 """Answers a prompt about pictures with the text of a message."""
 
@@ -120,7 +120,7 @@ def _decoded(url: str) -> np.ndarray:
 
 
 def bright(picture: np.ndarray) -> float:
-    """What the planted rules see: mean brightness, 0 to 1."""
+    """What the fixed rules see: mean brightness, 0 to 1."""
     return float(picture.mean()) / 255
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-KEY = "planted-key-7f3a91c5e2"
+KEY = "secret-key-7f3a91c5e2"
 Labels = list[tuple[str, float]]
 
 

@@ -22,8 +22,8 @@ from likewise.analysis.slopes.estimate import slopes
 from likewise.analysis.slopes.tests import slope_tests
 from likewise.analysis.verification.error_rates import det, error_rates
 from likewise.errors import LikewiseError
-from likewise.simulation.planted import CONTRAST, Crowd, Recognition, Turned
-from likewise.simulation.planted_people import TONE, Features, Steps, Tones
+from likewise.simulation.panel_ratings import TONE, ImageFeatures, OrdinalResponses, ToneResponses
+from likewise.simulation.system_ratings import CONTRAST, EditedLabels, RealOrGenerated, VerificationTrials
 
 Case = tuple[str, Callable[[], lw.Estimates]]
 MADE = {"made_by": "made_by", "generated": "generator"}
@@ -49,7 +49,7 @@ def spoilt(
 
 
 def trials() -> Iterator[Case]:
-    ratings, asked, faces, pairs = Recognition(40, 0, impostors=8).tables()
+    ratings, asked, faces, pairs = VerificationTrials(40, 0, impostors=8).tables()
     genuine = asked.genuine()
     whose = asked.frame.set_index("trial")["a"]
     for what, bad in spoilt(ratings, faces, whose, CONTRAST):
@@ -70,7 +70,7 @@ def trials() -> Iterator[Case]:
         yield f"verification: {what}", lambda bad=bad: error_rates(bad, asked, faces, CONTRAST, rates=[0.05])
         yield f"det: {what}", lambda bad=bad: det(bad, asked, faces, CONTRAST, points=3)
     yield "verification: a rate too low", lambda: error_rates(ratings, asked, faces, CONTRAST, rates=[1e-4])
-    far = {"planted": 99.0}
+    far = {"simulated": 99.0}
     yield (
         "verification: a threshold beyond all",
         lambda: error_rates(ratings, asked, faces, CONTRAST, rates=[0.05], thresholds=far),
@@ -78,7 +78,7 @@ def trials() -> Iterator[Case]:
 
 
 def sweeps() -> Iterator[Case]:
-    ratings, faces = Turned(30, 0).tables()
+    ratings, faces = EditedLabels(30, 0).tables()
     frame, level = ratings.frame, ratings.frame["unit"].map(faces.attribute("level"))
     one = frame["unit"].map(faces.identities) == faces.identities.iloc[0]
     for what, bad in {
@@ -96,7 +96,7 @@ def sweeps() -> Iterator[Case]:
 
 
 def crowds() -> Iterator[Case]:
-    ratings, faces = Crowd(40, 12, 0).tables()
+    ratings, faces = RealOrGenerated(40, 12, 0).tables()
     kind = dict(faces.attribute("perceived_skin_tone"))
     whose = {image: image for image in faces.keys}
     for what, bad in spoilt(ratings, faces, whose, TONE):
@@ -110,16 +110,16 @@ def crowds() -> Iterator[Case]:
     alone = lw.Ratings(frame[frame["rater"] == frame["rater"].iloc[0]])
     yield "quality: one rater", lambda: quality(alone, faces, TONE, **MADE)
     yield "agreement: one rater", lambda: agreement(alone, question="judged_real")
-    answers, shown = Steps(40, 12, 0).tables()
+    answers, shown = OrdinalResponses(40, 12, 0).tables()
     for what, bad in spoilt(answers, shown, {image: image for image in shown.keys}, TONE):
         yield f"scales: {what}", lambda bad=bad: scales(bad, shown, TONE, question="how_sure")
-    tones, people = Tones(40, 12, 0).tables()
+    tones, people = ToneResponses(40, 12, 0).tables()
     for what, bad in spoilt(tones, people, {image: image for image in people.keys}, TONE):
         yield f"tone: {what}", lambda bad=bad: tone_agreement(bad, people, question="tone", measured="measured_ita")
 
 
 def images() -> Iterator[Case]:
-    vectors, faces = Features(20, 0).tables()
+    vectors, faces = ImageFeatures(20, 0).tables()
     table = faces.frame
     focal = (table["perceived_skin_tone"] == "darker").to_numpy()
     cases = {

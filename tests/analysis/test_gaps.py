@@ -9,12 +9,12 @@ import statsmodels.api as sm
 
 import likewise as lw
 from likewise.errors import ContrastError, InputError, TableError
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 from picked import only
 
 
 def tables(identities=200, seed=0, **options):
-    ratings, trials, faces, pairs = Recognition(identities, seed, **options).tables()
+    ratings, trials, faces, pairs = VerificationTrials(identities, seed, **options).tables()
     same = trials.genuine()
     return lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["trial"])]), same, faces, pairs
 

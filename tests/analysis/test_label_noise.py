@@ -10,8 +10,8 @@ import likewise as lw
 from likewise.analysis.audit_power import AuditDesign, audit_power, identities_needed, pilot
 from likewise.analysis.label_noise import corrected_gaps, corrected_share, labels_needed, rogan_gladen
 from likewise.errors import SpecError, TableError
-from likewise.simulation.planted import CONTRAST as RECOGNITION
-from likewise.simulation.planted import Recognition
+from likewise.simulation.system_ratings import CONTRAST as RECOGNITION
+from likewise.simulation.system_ratings import VerificationTrials
 from picked import only
 
 CONTRAST = lw.Contrast("predicted_sex", focal="f", reference="m")
@@ -112,8 +112,8 @@ def test_identities_needed_are_fewer_for_larger_gaps():
 
 
 def test_a_pilot_gives_its_own_rates():
-    ratings, trials, images, _ = Recognition(80, seed=3, impostors=4).tables()
-    found = pilot(ratings, trials, images, RECOGNITION, threshold=0.45, rater="planted")
+    ratings, trials, images, _ = VerificationTrials(80, seed=3, impostors=4).tables()
+    found = pilot(ratings, trials, images, RECOGNITION, threshold=0.45, rater="simulated")
     assert found.identities == 80 and 0 < found.icc < 0.9 and found.gap > 0
     with pytest.raises(SpecError, match="No rating"):
         pilot(ratings, trials, images, RECOGNITION, threshold=0.45, rater="nobody")

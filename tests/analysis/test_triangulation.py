@@ -11,15 +11,15 @@ from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.specification_curve import specification_curve
 from likewise.analysis.triangulation import compare_approaches, edited_gaps, standardized_gaps
 from likewise.errors import TableError
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 
 EFFECT = 0.05
 
 
 def world(seed: int, *, made: float = EFFECT, identities: int = 120):
-    """Return a planted recognizer whose edited pictures carry an effect of their own."""
-    planted = Recognition(identities, seed, genuine=2, impostors=2, effect=EFFECT)
-    ratings, trials, faces, pairs = planted.tables()
+    """Return a simulated recognizer whose edited pictures carry an effect of their own."""
+    simulated = VerificationTrials(identities, seed, genuine=2, impostors=2, effect=EFFECT)
+    ratings, trials, faces, pairs = simulated.tables()
     rng = np.random.default_rng([seed, 5])
     genuine = trials.genuine().frame.drop_duplicates("b")[: identities // 2]
     levels = (-1.0, 0.0, 1.0)
@@ -39,7 +39,7 @@ def world(seed: int, *, made: float = EFFECT, identities: int = 120):
         .groupby(level=0)
         .first()
     )
-    answers = pd.DataFrame({"unit": frame["trial"] + tag, "rater": "planted", "question": "distance"})
+    answers = pd.DataFrame({"unit": frame["trial"] + tag, "rater": "simulated", "question": "distance"})
     answers["value"] = own.to_numpy() + made / 2 * frame["level"].to_numpy() + rng.normal(0, 0.03, len(frame))
     asked = pd.DataFrame({"trial": answers["unit"], "a": frame["a"] + tag, "b": frame["b"] + tag, "same": True})
     both = lw.Ratings(pd.concat([ratings.frame, answers], ignore_index=True))

@@ -17,7 +17,7 @@ from likewise.analysis.multiplicity import adjusted_p, discoveries
 from likewise.analysis.verdict import VERDICTS, detectable_gap, verdict, verdicts
 from likewise.analysis.verification.error_rates import det, error_rates
 from likewise.errors import InputError, LikewiseWarning, SpecError
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 from likewise.tables.estimates import row
 from picked import only
 
@@ -85,7 +85,7 @@ def test_corrections_are_those_of_statsmodels_and_scipy():
 
 
 def test_simultaneous_gaps_are_wider_and_det_bands_too():
-    ratings, trials, images, pairs = Recognition(80, seed=2, impostors=10).tables()
+    ratings, trials, images, pairs = VerificationTrials(80, seed=2, impostors=10).tables()
     found = error_rates(ratings, trials, images, CONTRAST, pairs=pairs, rates=[0.01, 0.05])
     for sample in ("all", "matched"):
         plain, wide = (found.where(stat=stat, sample=sample).frame for stat in ("gap", "gap_simultaneous"))
@@ -97,19 +97,19 @@ def test_simultaneous_gaps_are_wider_and_det_bands_too():
 
 
 def test_similarities_read_as_distances_are_an_error():
-    ratings, trials, images, _ = Recognition(40, seed=0, impostors=4).tables()
+    ratings, trials, images, _ = VerificationTrials(40, seed=0, impostors=4).tables()
     reversed_ = lw.Ratings(ratings.frame.assign(value=1 - ratings.frame["value"]))
     with pytest.raises(InputError, match="similarities"):
         error_rates(reversed_, trials, images, CONTRAST, rates=[0.05])
 
 
 def test_a_genuine_pair_in_both_directions_counts_once():
-    ratings, trials, images, _ = Recognition(40, seed=0, impostors=4).tables()
+    ratings, trials, images, _ = VerificationTrials(40, seed=0, impostors=4).tables()
     frame = trials.frame
     same = frame[frame["same"]]
     back = same.assign(trial=same["b"] + "|" + same["a"], a=same["b"], b=same["a"])
     value = ratings.frame.set_index("unit")["value"]
-    more = pd.DataFrame({"unit": back["trial"], "rater": "planted", "question": "distance"})
+    more = pd.DataFrame({"unit": back["trial"], "rater": "simulated", "question": "distance"})
     more["value"] = value.loc[same["trial"]].to_numpy()
     both = lw.Ratings(pd.concat([ratings.frame, more], ignore_index=True))
     once = error_rates(ratings, trials, images, CONTRAST, rates=[0.05]).frame

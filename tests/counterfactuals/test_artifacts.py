@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from likewise.counterfactuals.artifacts import WEIGHTS, artifact_scores, changed_region, network_input
-from likewise.counterfactuals.planted_artifacts import ARTIFACTS, plant
+from likewise.counterfactuals.synthetic_artifacts import ARTIFACTS, add_artifact
 from likewise.simulation.components import WorldArtifacts, WorldEditor
 
 _Y, _X = np.mgrid[-1:1:48j, -1:1:48j]
 FACE = np.hypot(_X / 0.56, (_Y - 0.08) / 0.72) < 1
-VISIBLE = [kind for kind in ARTIFACTS if kind != "blur"]  # at 48 px the planted blur is below a third of a pixel
+VISIBLE = [kind for kind in ARTIFACTS if kind != "blur"]  # at 48 px the added blur is below a third of a pixel
 
 
 def rejected(pictures):
@@ -24,15 +24,15 @@ def test_clean_edits_are_kept(world):
 
 
 @pytest.mark.parametrize("kind", VISIBLE)
-def test_planted_artifacts_are_rejected(world, kind):
+def test_synthetic_artifacts_are_rejected(world, kind):
     rng, edits = np.random.default_rng(0), WorldEditor().edit(world.pictures[:60], 1)
-    assert rejected(np.stack([plant(kind, edit, FACE, rng) for edit in edits])).mean() >= 0.95
+    assert rejected(np.stack([add_artifact(kind, edit, FACE, rng) for edit in edits])).mean() >= 0.95
 
 
 @pytest.mark.parametrize("kind", ARTIFACTS)
-def test_an_artifact_is_planted_inside_the_mask_only(world, kind):
+def test_an_artifact_is_added_inside_the_mask_only(world, kind):
     picture = world.pictures[0]
-    spoiled = plant(kind, picture, FACE, np.random.default_rng(1))
+    spoiled = add_artifact(kind, picture, FACE, np.random.default_rng(1))
     assert (spoiled != picture).any()
     assert (spoiled[~FACE] == picture[~FACE]).all()
 

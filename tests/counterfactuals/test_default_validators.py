@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from likewise.counterfactuals import default_validators as validators
-from likewise.counterfactuals.default_validators import RECOGNIZERS, Edited, kind_of, settled_judges
+from likewise.counterfactuals.default_validators import RECOGNIZERS, Edited, choose_validators, kind_of
 from likewise.counterfactuals.validity import ValiditySpec
 
 AGE = "40-49 + 50-59 + 60-69 + 70 or more"
@@ -25,7 +25,7 @@ FACES = Edited("perceived_gender", "female", ("smiling", "young", "eyeglasses"),
 
 
 def test_networks_read_the_edited_and_the_held_attributes(all_at_hand):
-    spec, notes = settled_judges(ValiditySpec(), plan(), FACES)
+    spec, notes = choose_validators(ValiditySpec(), plan(), FACES)
     assert spec.target == "faceres-gender: female"
     assert spec.held == ("emotion: happy", f"faceres-age: {AGE}")
     assert spec.recognizer == "mobilefacenet"
@@ -34,13 +34,13 @@ def test_networks_read_the_edited_and_the_held_attributes(all_at_hand):
 
 def test_a_rater_under_audit_is_not_a_validator(all_at_hand):
     audited = plan(("classifier", "faceres-gender"), ("recognizer", "mobilefacenet"))
-    spec, _ = settled_judges(ValiditySpec(), audited, FACES)
+    spec, _ = choose_validators(ValiditySpec(), audited, FACES)
     assert (spec.target, spec.recognizer) == ("gender: female", "dlib")
 
 
 def test_validators_of_the_plan_are_kept(all_at_hand):
     given = ValiditySpec(target="gear: female", held=(), recognizer="", artifacts="", drift=0.3)
-    assert settled_judges(given, plan(), FACES)[0] == given
+    assert choose_validators(given, plan(), FACES)[0] == given
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_validators_of_the_plan_are_kept(all_at_hand):
     ],
 )
 def test_the_target_is_the_group_of_positive_strengths(all_at_hand, attribute, toward, target):
-    spec, notes = settled_judges(ValiditySpec(), plan(), Edited(attribute, toward, (), toy=False))
+    spec, notes = choose_validators(ValiditySpec(), plan(), Edited(attribute, toward, (), toy=False))
     assert spec.target == target
     assert any("No validator of measured_ita is available" in note for note in notes) == (not target)
 
 
 def test_without_networks_missing_validators_are_noted(monkeypatch):
     monkeypatch.setattr(validators, "entry", lambda name: None)
-    spec, notes = settled_judges(ValiditySpec(), plan(), FACES)
+    spec, notes = choose_validators(ValiditySpec(), plan(), FACES)
     assert (spec.target, spec.held, spec.recognizer) == ("", None, "")
     told = " ".join(notes)
     for words in ("No validator of perceived_gender", "smiling, young, eyeglasses", "No recognizer is available"):
@@ -71,14 +71,14 @@ def test_without_networks_missing_validators_are_noted(monkeypatch):
 
 def test_the_simulated_world_has_its_own_validators():
     edited = Edited("perceived_gender", "female", ("smiling", "eyeglasses"), toy=True)
-    spec, _ = settled_judges(ValiditySpec(), plan(("recognizer", "world")), edited)
-    assert spec.judges == ("world-attributes: female", "world-attributes: smiling", "world-attributes: eyeglasses")
+    spec, _ = choose_validators(ValiditySpec(), plan(("recognizer", "world")), edited)
+    assert spec.classifiers == ("world-attributes: female", "world-attributes: smiling", "world-attributes: eyeglasses")
     assert spec.recognizer == "world"
 
 
 def test_an_editor_without_stated_held_attributes_holds_all_others(all_at_hand):
-    spec, _ = settled_judges(ValiditySpec(), plan(), Edited("predicted_smile", "", None, toy=False))
-    assert spec.judges == ("emotion: happy", "faceres-gender: female", f"faceres-age: {AGE}")
+    spec, _ = choose_validators(ValiditySpec(), plan(), Edited("predicted_smile", "", None, toy=False))
+    assert spec.classifiers == ("emotion: happy", "faceres-gender: female", f"faceres-age: {AGE}")
 
 
 def test_the_kind_of_a_column_is_read_from_its_words():

@@ -1,4 +1,4 @@
-"""The second editor on the planted world, where every factor can be read back from the picture."""
+"""The second editor on the simulated world, where every factor can be read back from the picture."""
 
 from __future__ import annotations
 

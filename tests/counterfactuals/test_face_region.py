@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from likewise.counterfactuals import masked_sweep
-from likewise.counterfactuals.face_region import BORDER, CUT, GREY, NO_FACE, SEVERAL, FaceLocator, FaceRegion
+from likewise.counterfactuals.face_region import BORDER, CUT, GRAY, NO_FACE, SEVERAL, FaceLocator, FaceRegion
 from likewise.counterfactuals.masked_sweep import MaskedSweep
 from likewise.counterfactuals.placebo import MASK, ORIGINAL, RANDOM, RECONSTRUCT
 from likewise.counterfactuals.sweep_spec import SweepSpec
@@ -100,7 +100,7 @@ def test_no_face_a_cut_face_and_a_grey_face(place):
     nobody = np.full((200, 300, 3), 90, np.uint8)
     answers = place([nobody, gray, picture[:, nose - 40 :], picture[:, nose - 20 :]])
     assert answers[0] == NO_FACE
-    assert GREY in answers[1].remarks
+    assert GRAY in answers[1].remarks
     edited = answers[1].put_back(answers[1].crop, Tint().edit(answers[1].crop[None], 1.0)[0])
     assert (edited[..., 0] == edited[..., 1]).all()
     assert (edited[..., 1] == edited[..., 2]).all()

@@ -13,7 +13,7 @@ import likewise as lw
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec
 from likewise.counterfactuals.validate import groups_of, validate_edits
-from likewise.counterfactuals.validity import ARTIFACT, ValiditySpec, judged, valid_edits
+from likewise.counterfactuals.validity import ARTIFACT, ValiditySpec, assess, valid_edits
 from likewise.errors import TableError
 from likewise.rating.rate import rate
 from likewise.runtime.pixels import save
@@ -126,7 +126,7 @@ def test_the_reasons_are_those_of_the_editor(world, tmp_path):
     for editor in (Nothing, Ghost):
         edits, validity = validated(world, tmp_path / editor.name, editor())
         spec = replace(SPEC, person=0.8)
-        said[editor.name] = judged(validity, edits, spec, groups=groups_of(edits, CONTRAST)).reasons
+        said[editor.name] = assess(validity, edits, spec, groups=groups_of(edits, CONTRAST)).reasons
     assert said["nothing"].str.contains("does not move").all()
     assert said["ghost"].str.contains("artifacts").all()
     assert not pd.isna(validity.frame.loc[validity.frame["question"] == ARTIFACT, "value"]).any()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.counterfactuals.validate import ValidatingEdits, Validators
+from likewise.counterfactuals.measure_edits import MeasureEdits
+from likewise.counterfactuals.validators import Validators
 from likewise.counterfactuals.validity import DRIFT, PERSON, TARGET, ValiditySpec
 from likewise.data.keys import file_of, key_of
 from likewise.errors import SpecError
@@ -28,7 +29,7 @@ def measured_faces(folder, smiles):
     for key, picture in zip(keys, pictures[1:], strict=True):
         save(folder / file_of(key), picture)
     spec = ValiditySpec(target="world-attributes: female", held=(HELD,), recognizer="world")
-    work = ValidatingEdits(
+    work = MeasureEdits(
         spec, LEVELS, ImageFolder(folder, {"a": "a.png"}), ImageFolder(folder, {key: file_of(key) for key in keys})
     )
     return work(["a"])

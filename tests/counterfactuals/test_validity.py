@@ -14,7 +14,7 @@ from likewise.counterfactuals.validity import (
     RATER,
     TARGET,
     ValiditySpec,
-    judged,
+    assess,
     shares,
     valid_edits,
     verdicts,
@@ -65,7 +65,7 @@ def answers(**changed):
 
 
 def reasons(given, **limits):
-    return judged(given, sweep(), ValiditySpec(**{**NAMED, **limits})).reasons
+    return assess(given, sweep(), ValiditySpec(**{**NAMED, **limits})).reasons
 
 
 def test_each_broken_rule_is_named():
@@ -119,7 +119,7 @@ def test_the_attribute_moves_by_a_share_of_the_distance_between_the_groups():
     def found(share, score):
         given = answers(at={("good", level, TARGET): 0.5 + score * level for level in LEVELS})
         spec = ValiditySpec(**NAMED, share=share)
-        return judged(given, sweep(), spec, groups=groups)
+        return assess(given, sweep(), spec, groups=groups)
 
     assert "good" not in found(0.3, 0.05).reasons.index, "0.2 is more than 30 % of 0.6"
     assert found(0.3, 0.04).reasons["good"] == "the attribute does not move", "0.16 is less"
@@ -128,11 +128,11 @@ def test_the_attribute_moves_by_a_share_of_the_distance_between_the_groups():
 
 def test_a_validator_that_does_not_separate_the_groups_validates_nothing():
     groups = {parent: 1 if parent not in GROUP else -1 for parent in PARENTS}  # the wrong way round
-    verdict = judged(answers(), sweep(), ValiditySpec(**NAMED), groups=groups)
+    verdict = assess(answers(), sweep(), ValiditySpec(**NAMED), groups=groups)
     assert set(verdict.reasons.index) == set(PARENTS)
     assert "does not separate the groups" in verdict.reasons["good"]
     one_group = dict.fromkeys(PARENTS, 1)
-    assert "does not separate" in judged(answers(), sweep(), ValiditySpec(**NAMED), groups=one_group).reasons["good"]
+    assert "does not separate" in assess(answers(), sweep(), ValiditySpec(**NAMED), groups=one_group).reasons["good"]
 
 
 def test_an_edit_that_moves_no_more_than_a_control_is_not_an_edit():
@@ -174,13 +174,13 @@ def test_without_a_validator_no_edit_is_valid(lacking, what):
 
 def test_a_strength_that_is_too_much_for_most_is_excluded_for_all():
     few = {(parent, 2.0, PERSON): 5.0 for parent in PARENTS[:2]}  # and one whose attribute goes backwards
-    verdict = judged(answers(at=few), sweep(), ValiditySpec(**NAMED))
+    verdict = assess(answers(at=few), sweep(), ValiditySpec(**NAMED))
     assert verdict.too_far == ()
     assert set(PARENTS[:2]) <= set(verdict.reasons.index)
     most = few | {("stranger", 2.0, DRIFT + "smiling"): 1.0}
-    verdict = judged(answers(at=most), sweep(), ValiditySpec(**NAMED))
+    verdict = assess(answers(at=most), sweep(), ValiditySpec(**NAMED))
     assert verdict.too_far == (2.0,)
-    assert not set(PARENTS[:4]) & set(verdict.reasons.index), "they are judged by the other levels"
+    assert not set(PARENTS[:4]) & set(verdict.reasons.index), "they are assessed by the other levels"
     kept = valid_edits(verdicts(verdict, sweep()), sweep()).frame
     assert sorted(set(kept["level"])) == [-2, -1, 0, 1]
     assert kept.groupby("parent").size().to_dict() == dict.fromkeys(PARENTS[:4], 4), "the same faces at every level"
@@ -188,7 +188,7 @@ def test_a_strength_that_is_too_much_for_most_is_excluded_for_all():
 
 def test_inside_the_training_range_images_are_excluded_and_no_strength():
     all_far = {(parent, 1.0, PERSON): 5.0 for parent in PARENTS}
-    verdict = judged(answers(at=all_far), sweep(), ValiditySpec(**NAMED))
+    verdict = assess(answers(at=all_far), sweep(), ValiditySpec(**NAMED))
     assert verdict.too_far == ()
     assert set(verdict.reasons.index) == set(PARENTS)
 
@@ -200,10 +200,10 @@ def test_an_edit_without_a_detected_face_is_not_valid():
 
 
 def test_no_validation_and_a_tolerance_contradict_each_other():
-    assert not ValiditySpec(judge=False).judge
+    assert not ValiditySpec(enabled=False).enabled
     for options in ({"target": ""}, {"drift": 0.3}, {"options": {"emotion": {}}}):
         with pytest.raises(SpecError, match="no other key of"):
-            ValiditySpec(judge=False, **options)
+            ValiditySpec(enabled=False, **options)
 
 
 @pytest.mark.parametrize(

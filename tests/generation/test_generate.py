@@ -1,4 +1,4 @@
-"""Text-to-image audits: prompts, sources, drawing, and estimates with planted shares."""
+"""Text-to-image audits: prompts, sources, drawing, and estimates with known shares."""
 
 from __future__ import annotations
 
@@ -136,15 +136,15 @@ def test_accidents_of_an_endpoint_are_tried_again(tmp_path, mood):
 
 
 def test_a_content_filter_is_a_refusal_and_a_key_is_sent_but_never_written(tmp_path, monkeypatch):
-    monkeypatch.setenv("DRAW_KEY", "planted-key-1234")
+    monkeypatch.setenv("DRAW_KEY", "secret-key-1234")
     with endpoint() as server:
         server.moods = ["filter"]
         url = f"http://127.0.0.1:{server.server_port}/v1"
         drawn = draw_images(PROMPTS, EndpointSource(endpoint=url, key_env="DRAW_KEY"), tmp_path, concurrency=1)
-        assert {auth for _, _, auth in server.requests} == {"Bearer planted-key-1234"}
+        assert {auth for _, _, auth in server.requests} == {"Bearer secret-key-1234"}
     assert drawn.refused["reason"].tolist() == ["content filter"]
     texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    assert all(b"planted-key-1234" not in text for text in texts)
+    assert all(b"secret-key-1234" not in text for text in texts)
 
 
 def test_nothing_is_drawn_before_the_cost_is_approved(tmp_path):
@@ -157,7 +157,7 @@ def test_nothing_is_drawn_before_the_cost_is_approved(tmp_path):
     )
 
 
-def test_the_whole_audit_gives_planted_shares_against_a_benchmark(tmp_path):
+def test_the_whole_audit_gives_known_shares_against_a_benchmark(tmp_path):
     table = pd.DataFrame(
         [
             {

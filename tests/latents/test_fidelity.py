@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from likewise.errors import PluginError, SpecError
-from likewise.latents.fidelity import AGREES, DISTANCE, GATE, FidelitySpec, Judgment, at_the_gate, judged, passed
+from likewise.latents.fidelity import (
+    AGREES,
+    DISTANCE,
+    GATE,
+    FidelitySpec,
+    MeasureFidelity,
+    at_the_gate,
+    fidelity_ratings,
+    passed,
+)
 from likewise.latents.projection import ProjectSpec, solver
 from likewise.runtime.pixels import ImageFolder, save
 from likewise.runtime.registry import create, to_signals
@@ -27,12 +36,14 @@ def work(world, tmp_path_factory):
     latents = tmp_path_factory.mktemp("latents")
     write_stream(latents, KEYS, [w], source="test")
     spec = FidelitySpec(recognizer="world", classifier="world")
-    return Judgment(spec, "world", {}, "pixels", ImageFolder(folder, {key: f"{key}.png" for key in KEYS}), latents)
+    return MeasureFidelity(
+        spec, "world", {}, "pixels", ImageFolder(folder, {key: f"{key}.png" for key in KEYS}), latents
+    )
 
 
 @pytest.fixture(scope="module")
 def judgment(work):
-    return judged(KEYS, [work(KEYS[:4]), work(KEYS[4:])])
+    return fidelity_ratings(KEYS, [work(KEYS[:4]), work(KEYS[4:])])
 
 
 def test_everybody_looks_at_both(judgment):
@@ -73,7 +84,7 @@ def test_another_answer_does_not_pass(judgment):
 
 def test_chunks_do_not_matter(work, judgment):
     by = ["unit", "rater", "question"]
-    whole = judged(KEYS, [work(KEYS)]).frame.sort_values(by, ignore_index=True)
+    whole = fidelity_ratings(KEYS, [work(KEYS)]).frame.sort_values(by, ignore_index=True)
     apart = judgment.frame.sort_values(by, ignore_index=True)
     assert whole[by].equals(apart[by])
     np.testing.assert_allclose(whole["value"], apart["value"], atol=1e-6)
@@ -83,7 +94,7 @@ def test_a_file_that_is_broken_by_now_has_no_answer_and_does_not_pass(work, tmp_
     (tmp_path / "i0.png").write_bytes(b"no picture")
     (tmp_path / "i1.png").write_bytes((work.album.root / "i1.png").read_bytes())
     album = ImageFolder(tmp_path, {"i0": "i0.png", "i1": "i1.png", "i2": "gone.png"})
-    told = judged(KEYS[:3], [replace(work, album=album)(KEYS[:3])])
+    told = fidelity_ratings(KEYS[:3], [replace(work, album=album)(KEYS[:3])])
     empty = told.frame[told.frame["value"].isna()]
     assert set(empty["unit"]) == {"i0", "i2"}
     name = create("recognizer", "world").name
@@ -93,7 +104,7 @@ def test_a_file_that_is_broken_by_now_has_no_answer_and_does_not_pass(work, tmp_
 def test_a_chunk_of_broken_files_is_no_end(work, tmp_path):
     album = ImageFolder(tmp_path, dict.fromkeys(KEYS, "gone.png"))
     lost = replace(work, album=album)
-    told = judged(KEYS, [lost(KEYS[:2]), work(KEYS[2:])])
+    told = fidelity_ratings(KEYS, [lost(KEYS[:2]), work(KEYS[2:])])
     assert passed(told, classifier=create("classifier", "world").name)[0] == "i2"
 
 

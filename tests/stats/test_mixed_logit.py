@@ -1,4 +1,4 @@
-"""The mixed logit: against quadrature and a plain Laplace that it does not share a line with; planted leanings."""
+"""The mixed logit: against quadrature and a plain Laplace that it does not share a line with; known leanings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import expit
 import likewise as lw
 from likewise.analysis.crowd.quality import mixed_quality, quality
 from likewise.errors import TableError
-from likewise.simulation.planted import Crowd
+from likewise.simulation.system_ratings import RealOrGenerated
 from likewise.stats.laplace import Laplace
 from likewise.stats.logit import fit_logit
 from likewise.stats.mixed_logit import fit_mixed_logit
@@ -99,7 +99,7 @@ def test_the_gradient_is_that_of_the_loss(monkeypatch):
 
 
 @pytest.mark.slow
-def test_planted_leanings_are_found_and_intervals_hold():
+def test_known_leanings_are_found_and_intervals_hold():
     held, spreads = [], []
     for seed in range(40):
         fitted = fit_mixed_logit(*drawn(seed))
@@ -119,7 +119,7 @@ def test_one_person_sees_more_than_the_population():
 
 def test_rows_of_a_study():
     tone = lw.Contrast("perceived_skin_tone", focal="darker", reference="lighter")
-    ratings, faces = Crowd(200, 40, 0, passes=(0.3, 0.55)).tables()
+    ratings, faces = RealOrGenerated(200, 40, 0, passes=(0.3, 0.55)).tables()
     found = mixed_quality(ratings, faces, tone, made_by="made_by", generated="generator")
     gap = only(found, stat="mixed_log_odds_gap")
     plain = only(quality(ratings, faces, tone, made_by="made_by", generated="generator"), stat="log_odds_gap")

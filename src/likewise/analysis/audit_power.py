@@ -145,9 +145,9 @@ def pilot(
 
     Examples
     --------
-    >>> from likewise.simulation.planted import CONTRAST, Recognition
-    >>> ratings, trials, images, _ = Recognition(80, seed=1).tables()
-    >>> pilot(ratings, trials, images, CONTRAST, threshold=0.45, rater="planted").images
+    >>> from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
+    >>> ratings, trials, images, _ = VerificationTrials(80, seed=1).tables()
+    >>> pilot(ratings, trials, images, CONTRAST, threshold=0.45, rater="simulated").images
     4.0
     """
     own = ratings.frame[ratings.frame["rater"] == rater]

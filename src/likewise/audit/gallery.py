@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from likewise.audit.artifacts import COUNTERFACTUALS, RATINGS, TRIALS, VALIDITY
 from likewise.audit.context import StageContext
-from likewise.counterfactuals.validity import judged
+from likewise.counterfactuals.validity import assess
 from likewise.report.sections.gallery import Gallery, Look, Wall
 from likewise.tables import Images, Ratings
 
@@ -57,5 +57,5 @@ def _rejected(context: StageContext, made: Images) -> dict[str, str]:
     if spec is None or not path.is_file():
         return {}
     valid = set(context.valid_counterfactuals().frame["parent"])
-    known = judged(context.tables.read(Ratings, path), made, spec).reasons.to_dict()
+    known = assess(context.tables.read(Ratings, path), made, spec).reasons.to_dict()
     return {str(key): str(known.get(key, UNSTATED)) for key in dict.fromkeys(made.frame["parent"]) if key not in valid}

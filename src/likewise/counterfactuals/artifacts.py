@@ -1,8 +1,8 @@
 """Artifacts: is an edited picture still a picture of a face, or are there patches, ghosts, seams, blur?
 
 A small network compares an edit with its original, both cropped to where they differ. It was trained on drawn faces
-whose edits are clean, and on the same edits with planted artifacts (``planted_artifacts``); no photograph of a person
-had a part in it. ``python -m benchmarks.artifacts`` trains and measures it; docs/counterfactuals.md has the figures.
+whose edits are clean, and on the same edits with ``synthetic_artifacts``; no photograph of a person had a
+part in it. ``python -m benchmarks.artifacts`` trains and measures it; docs/counterfactuals.md has the figures.
 It runs in numpy, so that validation needs no further library.
 """
 

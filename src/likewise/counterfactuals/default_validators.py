@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from likewise.counterfactuals.validity import NETWORK, ValiditySpec, judge_of
+from likewise.counterfactuals.validity import NETWORK, ValiditySpec, classifier_and_label
 from likewise.weights.cache import entry
 
 
@@ -20,14 +20,14 @@ from likewise.weights.cache import entry
 class Reader:
     """A classifier that reads an attribute, and what it needs."""
 
-    judge: str
+    validator: str
     weights: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """The name of the component."""
-        return judge_of(self.judge)[0]
+        return classifier_and_label(self.validator)[0]
 
     @property
     def at_hand(self) -> bool:
@@ -103,18 +103,18 @@ class Edited:
         )  # fmt: skip
 
 
-def settled_judges(spec: ValiditySpec, audited: set[str], edited: Edited) -> tuple[ValiditySpec, list[str]]:
+def choose_validators(spec: ValiditySpec, audited: set[str], edited: Edited) -> tuple[ValiditySpec, list[str]]:
     """Choose the validators that the plan does not name; note the choice, and what has no validator."""
     table, own = TOY if edited.toy else READERS, kind_of(edited.attribute)
     notes: list[str] = []
     if spec.target is None:
-        judge = _reader(table, own, audited)
-        notes += [] if judge else [f"No validator of {edited.attribute} is available: name a target in [validity]."]
-        spec = replace(spec, target=_turned(judge, edited))
+        validator = _reader(table, own, audited)
+        notes += [] if validator else [f"No validator of {edited.attribute} is available: name a target in [validity]."]
+        spec = replace(spec, target=_turned(validator, edited))
     if spec.held is None:
         names = tuple(table) if edited.held is None else edited.held
         found = {name: _reader(table, kind_of(name), audited) for name in names if kind_of(name) != own}
-        unread = [name for name, judge in found.items() if not judge]
+        unread = [name for name, validator in found.items() if not validator]
         notes += [f"No validator reads these held attributes: {', '.join(unread)}."] if unread else []
         read = tuple(dict.fromkeys(filter(None, found.values())))
         spec = replace(spec, held=read if read or not names else None)
@@ -127,7 +127,7 @@ def settled_judges(spec: ValiditySpec, audited: set[str], edited: Edited) -> tup
 
 
 def _reader(table: Mapping[str, tuple[Reader, ...]], kind: str, audited: set[str]) -> str:
-    names = {reader.name: reader.judge for reader in table.get(kind, ())}
+    names = {reader.name: reader.validator for reader in table.get(kind, ())}
     return names.get(_first(table.get(kind, ()), audited), "")
 
 
@@ -135,17 +135,17 @@ def _first(readers: Sequence[Reader], audited: set[str]) -> str:
     return next((reader.name for reader in readers if reader.at_hand and reader.name not in audited), "")
 
 
-def _turned(judge: str, edited: Edited) -> str:
+def _turned(validator: str, edited: Edited) -> str:
     """Return the label of the group that +1 looks like: of two genders the other one, of ages the younger ones."""
     if edited.toy:  # the world's editor moves toward the one label there is
-        return judge
-    name, label = judge_of(judge)
+        return validator
+    name, label = classifier_and_label(validator)
     toward = edited.toward.lower() if edited.toward.lower() in _OPPOSITE else edited.attribute.lower()
     if label == "female" and toward == "male":
         return f"{name}: male"
     if label == _OLDER and ("young" in re.split(r"[^a-z]+", toward) or toward in _OPPOSITE):
         return f"{name}: 0-2 + 3-9 + 10-19 + 20-29 + 30-39"
-    return judge
+    return validator
 
 
 def _message(spec: ValiditySpec) -> str:

@@ -26,7 +26,7 @@ from likewise.runtime.registry import Pictures
 
 NO_FACE, NO_SKIN, CUT = "no face detected", "no facial skin found", "eyes, nose or mouth beyond the border"
 TOO_SMALL, PROFILE = "face too small", "profile view"
-SEVERAL, BORDER, GREY = "several faces: the one nearest to the middle", "a face that the border cuts", "grayscale"
+SEVERAL, BORDER, GRAY = "several faces: the one nearest to the middle", "a face that the border cuts", "grayscale"
 COVERED = "a partly covered face"
 SMALLEST = 32  # pixels of the photograph that the editor's crop takes at least; fewer say too little about a face
 TURNED = 50.0  # degrees of yaw from which on half of the face is hidden, and an edit of it is guesswork
@@ -74,7 +74,7 @@ class FaceRegion:
     def _change(self, crop: Picture, edited: Picture) -> npt.NDArray[np.float32]:
         """Return what the edit did; to a gray picture in gray, because color is more than the attribute."""
         change = edited.astype(np.float32) - crop
-        return np.repeat(change.mean(axis=-1, keepdims=True), 3, axis=-1) if GREY in self.remarks else change
+        return np.repeat(change.mean(axis=-1, keepdims=True), 3, axis=-1) if GRAY in self.remarks else change
 
     def outside_changed(self, result: Picture) -> int:
         """Count the pixels outside the mask that differ from the original's; every pixel is compared again."""
@@ -144,7 +144,7 @@ def _placed(
         return NO_SKIN
     weight = feathered(there, FEATHER * size / float(np.sqrt(abs(np.linalg.det(way[:, :2])))))
     covered = _skin_share(skin, moved(face.points, rescaled(way, SIDE / size))) < SHOWN
-    message = {SEVERAL: several, BORDER: _cut(face, picture), GREY: _is_gray(picture), COVERED: covered}
+    message = {SEVERAL: several, BORDER: _cut(face, picture), GRAY: _is_gray(picture), COVERED: covered}
     small = np.asarray(Image.fromarray(skin).resize((size, size), Image.Resampling.NEAREST))
     remarks = tuple(remark for remark, holds in message.items() if holds)
     return FaceRegion(picture, way, size, corner, weight, small, remarks)

@@ -55,7 +55,7 @@ class ValiditySpec:
     attributes says that none has to stay.
     """
 
-    judge: bool = True
+    enabled: bool = True
     """Whether edits are validated at all; without it there is no counterfactual finding."""
     target: str | None = None
     """The validator of the edited attribute: its score has to rise with the strength."""
@@ -81,12 +81,14 @@ class ValiditySpec:
     def __post_init__(self) -> None:
         if self.held is not None:
             object.__setattr__(self, "held", tuple(self.held))
-        if not self.judge and self._says_more():
-            raise SpecError("With judge = false no other key of [validity] has an effect", fix="Remove the other keys.")
-        for validator in self.judges:
-            if not all(judge_of(validator)):
+        if not self.enabled and self._says_more():
+            raise SpecError(
+                "With enabled = false no other key of [validity] has an effect", fix="Remove the other keys."
+            )
+        for validator in self.classifiers:
+            if not all(classifier_and_label(validator)):
                 raise SpecError(f"{validator!r} is not a validator", fix="Write 'classifier: label'.")
-        if self.artifacts and self.artifacts != NETWORK and not all(judge_of(self.artifacts)):
+        if self.artifacts and self.artifacts != NETWORK and not all(classifier_and_label(self.artifacts)):
             raise SpecError(f"artifacts is {self.artifacts!r}", fix=f"Write '{NETWORK}' or 'classifier: label'.")
         for name, low, high in (("share", 0, 2), ("drift", 0, 100), ("back", 0, 100), ("artifact", 0, 1)):
             if not low < getattr(self, name) <= high:
@@ -95,11 +97,11 @@ class ValiditySpec:
             raise SpecError(f"person is {self.person}", fix="Give a distance above 0.")
 
     def _says_more(self) -> bool:
-        plain = [each for each in fields(self) if each.name not in ("judge", "options")]
+        plain = [each for each in fields(self) if each.name not in ("enabled", "options")]
         return bool(self.options) or any(getattr(self, each.name) != each.default for each in plain)
 
     @property
-    def judges(self) -> tuple[str, ...]:
+    def classifiers(self) -> tuple[str, ...]:
         """The validators that are classifiers of attributes, each ``classifier: label``."""
         return tuple(filter(None, (self.target, *(self.held or ()))))
 
@@ -115,10 +117,10 @@ NETWORK = "network"
 """The artifact validator that comes with likewise."""
 
 
-def judge_of(text: str) -> tuple[str, str]:
+def classifier_and_label(text: str) -> tuple[str, str]:
     """Read ``classifier: label``.
 
-    >>> judge_of("faceres-gender: female")
+    >>> classifier_and_label("faceres-gender: female")
     ('faceres-gender', 'female')
     """
     name, _, label = text.partition(":")
@@ -137,7 +139,7 @@ class Verdict:
     """What the rules came to in numbers: the distance between the groups, the least rise, the noise."""
 
 
-def judged(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mapping[str, int] | None = None) -> Verdict:
+def assess(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mapping[str, int] | None = None) -> Verdict:
     """Hold every strength of every original to the rules.
 
     Parameters

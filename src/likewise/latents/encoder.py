@@ -1,8 +1,8 @@
 """Encode: projection without descent, by the encoder that was trained for the embedded generator.
 
 Some hundred times cheaper than descent and much less faithful: for a start, for many faces, for what needs only the
-semantics of a latent. What is left is judged at the generator's exit of 128 px: a full drawing would cost more than all
-the rest.
+semantics of a latent. What is left is measured at the generator's exit of 128 px: a full drawing would cost more than
+all the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from likewise.models.generators.encoder import FAMILY, FeatureExtractor, encode,
 from likewise.models.generators.mobilestylegan import MobileStyleGAN
 from likewise.runtime.registry import Array, Generator, Perceptual, Signals
 
-SHOWN, JUDGED = 256, 128  # px at which images are wanted, and at which they are compared with what is drawn
+SHOWN, COMPARED = 256, 128  # px at which images are wanted, and at which they are compared with what is drawn
 BATCH = 8
 
 
@@ -43,13 +43,13 @@ def encoder_solver(generator: Generator, perceptual: Perceptual) -> Solver:
             torch.from_numpy(targets[at : at + BATCH]).to(generator.device) for at in range(0, len(targets), BATCH)
         ]
         w = torch.cat([start(part) for part in parts]).cpu().numpy()
-        return w, apart(generator.synthesize(w, JUDGED), targets), no_steps(len(w))
+        return w, apart(generator.synthesize(w, COMPARED), targets), no_steps(len(w))
 
     def apart(drawn: Signals, targets: Signals) -> Floats:
-        small = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(targets), JUDGED).numpy()
+        small = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(targets), COMPARED).numpy()
         return np.asarray(perceptual.distance(drawn, small), np.float64)
 
-    mean = generator.synthesize(generator.mean_w()[None], JUDGED)  # drawn once, compared with every image
+    mean = generator.synthesize(generator.mean_w()[None], COMPARED)  # drawn once, compared with every image
 
     def from_mean(targets: Signals) -> Floats:
         return apart(np.repeat(mean, len(targets), axis=0), targets)

@@ -1,7 +1,7 @@
 """fidelity: is the reconstruction still the same face?
 
 A projection that is worse for one group is a confounder of its own, and one that turns out another person tells nothing
-about the first. So every image is drawn again from its latent and judged beside the original: by a perceptual distance,
+about the first. So every image is drawn again from its latent and compared with the original: by a perceptual distance,
 by a recognizer (is it still the same person?) and by a classifier (does it still give the same answer, for instance
 about perceived gender?). What they say are Ratings, the unit is the image.
 
@@ -78,7 +78,7 @@ class FidelitySpec:
 
 
 @dataclass(frozen=True)
-class Judgment:
+class MeasureFidelity:
     """The work of one chunk: reconstruct, and measure both."""
 
     spec: FidelitySpec
@@ -108,9 +108,9 @@ class Judgment:
         size = min(self.spec.size, generator.resolution)
         shown, originals = _shown(self.album, images, size)
         again = shrunk(to_pictures(generator.synthesize(w[shown])), size) if shown.any() else originals
-        return {key: _spread(values, shown) for key, values in self._judged(originals, again).items()}
+        return {key: _spread(values, shown) for key, values in self._measured(originals, again).items()}
 
-    def _judged(self, originals: Pictures, again: Pictures) -> DetectedFaces:
+    def _measured(self, originals: Pictures, again: Pictures) -> DetectedFaces:
         perceptual: Perceptual = create("perceptual", self.perceptual)
         seen: DetectedFaces = {(perceptual.name, DISTANCE): np.zeros(0)}
         if len(originals):
@@ -192,7 +192,7 @@ def _agree(classifier: Classifier, originals: Pictures, again: Pictures) -> list
     return found
 
 
-def judged(images: list[str], results: list[Result]) -> Ratings:
+def fidelity_ratings(images: list[str], results: list[Result]) -> Ratings:
     """Put the chunks' answers together; a question that was not asked in a chunk has no answer there."""
     parts, start = [], 0
     for result in results:

@@ -111,9 +111,9 @@ class Projection:
         shown = [_shown(self.album, image, solve.size, least=least) for image in images]
         targets = [to_signals(picture) for _, picture in shown if picture is not None]
         found = iter(_found(solve, np.concatenate(targets)) if targets else [])
-        return [Outcome(state) if picture is None else self._judged(next(found)) for state, picture in shown]
+        return [Outcome(state) if picture is None else self._measured(next(found)) for state, picture in shown]
 
-    def _judged(self, found: Outcome) -> Outcome:
+    def _measured(self, found: Outcome) -> Outcome:
         """A descent may leave the space of faces and draw noise; an encoder takes no steps, and may be far off."""
         if found.state == PROJECTED and self.spec.method != "encoder" and found.left > found.baseline:
             return Outcome(ADRIFT, baseline=found.baseline)

@@ -61,7 +61,7 @@ class VerificationTrials:
         right = (left + np.tile(np.arange(1, self.impostors + 1), n)) % n
         far = 0.7 - 0.7 * (own[left] + own[right]) + rng.normal(0, self.noise, len(left))
         trials = _trials(keys, left, right)
-        ratings = pd.DataFrame({"unit": trials["trial"], "rater": "planted", "question": "distance"})
+        ratings = pd.DataFrame({"unit": trials["trial"], "rater": "simulated", "question": "distance"})
         ratings["value"] = np.r_[near, far]
         person = np.repeat(np.arange(n), self.genuine + 1)
         table = pd.DataFrame({"image": keys.ravel(), "identity": names[person]})
@@ -191,7 +191,7 @@ class EditedLabels:
         chance = self.middle + self.slope * level + self.bend * level**2
         chance = chance + rng.uniform(-self.reach, self.reach, self.identities)[parent // self.images_each]
         value = (rng.random(len(level)) < chance).astype(float)
-        ratings = pd.DataFrame({"unit": keys, "rater": "planted", "question": "Nurse", "value": value})
+        ratings = pd.DataFrame({"unit": keys, "rater": "simulated", "question": "Nurse", "value": value})
         return Ratings(ratings), Images(frame.assign(level=level))
 
     @property

@@ -1,4 +1,4 @@
-"""Agreement: a published example, other people's implementations, and planted raters."""
+"""Agreement: a published example, other people's implementations, and simulated raters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ratings_of(table):
     return lw.Ratings(pd.DataFrame(rows))
 
 
-def planted(accuracies, units=400, seed=0, values=3):
+def simulated(accuracies, units=400, seed=0, values=3):
     """Raters who know the truth with these chances, each seeing half the units."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, values, units)
@@ -56,7 +56,7 @@ def test_the_published_alphas(scale, alpha):
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
 def test_alpha_agrees_with_krippendorff_and_crowd_kit(scale):
-    ratings, _ = planted([0.9, 0.7, 0.6, 0.5, 0.4], units=80, seed=5, values=4)
+    ratings, _ = simulated([0.9, 0.7, 0.6, 0.5, 0.4], units=80, seed=5, values=4)
     frame = ratings.frame
     ours = only(agreement(ratings, question="q", scale=scale), stat="alpha")["estimate"]
     wide = frame.pivot(index="rater", columns="unit", values="value")
@@ -68,22 +68,22 @@ def test_alpha_agrees_with_krippendorff_and_crowd_kit(scale):
 
 
 def test_alpha_is_zero_for_guessing_and_one_for_agreement():
-    found = [only(agreement(planted([1 / 3] * 6, 100, seed)[0], question="q"), stat="alpha") for seed in range(200)]
+    found = [only(agreement(simulated([1 / 3] * 6, 100, seed)[0], question="q"), stat="alpha") for seed in range(200)]
     assert 0.91 < np.mean([row["low"] < 0 < row["high"] for row in found]) < 0.985
-    same, _ = planted([1.0] * 4)
+    same, _ = simulated([1.0] * 4)
     assert only(agreement(same, question="q"), stat="alpha")["estimate"] == 1
     assert "rule of three" in only(agreement(same, question="q"), stat="pairwise_agreement")["method"]
 
 
 def test_answers_that_never_differ_have_no_alpha():
-    still = lw.Ratings(planted([1.0] * 4)[0].frame.assign(value=1.0))
+    still = lw.Ratings(simulated([1.0] * 4)[0].frame.assign(value=1.0))
     found = agreement(still, question="q")
     assert found.where(stat="alpha").frame.empty and len(found) == 1
     assert found.frame["method"].iloc[0].endswith("; all answers equal: no alpha")
 
 
 def test_dawid_skene_beats_the_majority_when_raters_differ():
-    ratings, truth = planted([0.95, 0.9, 0.4, 0.4, 0.4, 0.4], seed=2)
+    ratings, truth = simulated([0.95, 0.9, 0.4, 0.4, 0.4, 0.4], seed=2)
     votes = Votes.of(ratings, "q")
     labels = dawid_skene(votes).idxmax(axis=1)
     counted = majority(votes).idxmax(axis=1)
@@ -92,14 +92,14 @@ def test_dawid_skene_beats_the_majority_when_raters_differ():
 
 def test_reliable_raters_rank_last_when_two_others_are_reliable():
     """Leaving one out must leave reliable raters: a consensus of random answers ranks no rater."""
-    ratings, _ = planted([0.95, 0.9, 0.85, 0.4, 0.4, 0.4], seed=2)
+    ratings, _ = simulated([0.95, 0.9, 0.85, 0.4, 0.4, 0.4], seed=2)
     order = rater_quality(ratings, question="q").frame["group"].tolist()
     assert set(order[-3:]) == {"r0", "r1", "r2"}
 
 
 def test_dawid_skene_agrees_with_crowd_kit():
     aggregation = importlib.import_module("crowdkit.aggregation")
-    ratings, _ = planted([0.9, 0.8, 0.7, 0.6, 0.5], seed=3)
+    ratings, _ = simulated([0.9, 0.8, 0.7, 0.6, 0.5], seed=3)
     votes = Votes.of(ratings, "q")
     frame = pd.DataFrame({"task": votes.unit, "worker": votes.rater, "label": votes.value})
     with warnings.catch_warnings():
@@ -113,7 +113,7 @@ def test_dawid_skene_agrees_with_crowd_kit():
 
 
 def test_what_is_not_there_is_refused():
-    ratings, _ = planted([0.9] * 3)
+    ratings, _ = simulated([0.9] * 3)
     with pytest.raises(SpecError, match="'ordinal'"):
         agreement(ratings, question="q", scale="ordinl")
     with pytest.raises(TableError, match="No answers"):

@@ -13,7 +13,7 @@ from likewise.analysis.crowd.quality import quality
 from likewise.analysis.crowd.scales import scales
 from likewise.analysis.power import power
 from likewise.errors import SpecError, TableError
-from likewise.simulation.planted import Crowd
+from likewise.simulation.system_ratings import RealOrGenerated
 from picked import only
 
 TONE = lw.Contrast("perceived_skin_tone", focal="darker", reference="lighter")
@@ -21,7 +21,7 @@ MADE: dict[str, Any] = {"made_by": "made_by", "generated": "generator"}
 
 
 def answers(seed=0, **options):
-    ratings, faces = Crowd(200, 60, seed, **options).tables()
+    ratings, faces = RealOrGenerated(200, 60, seed, **options).tables()
     frame = ratings.frame.merge(faces.frame, left_on="unit", right_on="image")
     return ratings, faces, frame
 

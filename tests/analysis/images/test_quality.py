@@ -20,7 +20,7 @@ from likewise.analysis.images.feature_distances import (
 )
 from likewise.analysis.images.quality import feature_distances, inception_scores
 from likewise.errors import TableError, VectorError
-from likewise.simulation.planted_people import TONE, Features
+from likewise.simulation.panel_ratings import TONE, ImageFeatures
 from picked import only
 
 MADE: dict[str, Any] = {"made_by": "made_by", "generated": "generator"}
@@ -210,7 +210,7 @@ def test_angles_of_skin():
 
 
 def test_fid_of_a_handful_says_that_it_tells_nothing():
-    world = Features(40, 1)
+    world = ImageFeatures(40, 1)
     found = feature_distances(*world.tables(), TONE, made_by="made_by", generated="generator", permutations=0).frame
     assert found.loc[found["stat"] == "fid", "method"].str.contains("tells nothing").all()
     assert not found.loc[found["stat"] == "kid", "method"].str.contains("tells nothing").any()

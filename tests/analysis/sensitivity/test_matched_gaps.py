@@ -20,7 +20,7 @@ from likewise.analysis.sensitivity.e_value import e_value, e_value_limit
 from likewise.analysis.sensitivity.matched_gaps import sensitivity
 from likewise.analysis.sensitivity.rosenbaum import critical_gamma, mcnemar_p, signed_rank_p
 from likewise.errors import InputError
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 from likewise.stats.logit import coefficient, firth, fit_logit
 from picked import only
 
@@ -203,7 +203,7 @@ def test_firth_adds_half_to_every_cell_of_a_two_by_two_table(cells):
 
 
 def tables(**options):
-    ratings, trials, faces, pairs = Recognition(200, 3, **options).tables()
+    ratings, trials, faces, pairs = VerificationTrials(200, 3, **options).tables()
     same = trials.genuine()
     return lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["trial"])]), same, faces, pairs
 

@@ -20,7 +20,7 @@ from likewise.analysis.sensitivity.rosenbaum import (
     mcnemar_p,
     signed_rank_p,
 )
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 from likewise.stats.randomization import set_permutation
 from picked import only
 
@@ -123,7 +123,7 @@ def test_the_robustness_value_is_that_of_cinelli_and_hazlett():
 
 
 def test_the_adjusted_gap_has_a_bound_of_its_own_with_benchmarks():
-    ratings, trials, images, pairs = Recognition(120, seed=3, impostors=4).tables()
+    ratings, trials, images, pairs = VerificationTrials(120, seed=3, impostors=4).tables()
     same = trials.genuine()
     own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.keys)])
     found = sensitivity(own, same, images, CONTRAST, pairs=pairs, covariates=["eyeglasses"])

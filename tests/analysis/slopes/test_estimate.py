@@ -12,7 +12,7 @@ import likewise as lw
 from likewise.analysis.slopes.estimate import grids, slopes
 from likewise.analysis.slopes.tests import excess_over_placebo, sensitive_labels, slope_tests
 from likewise.errors import SpecError, TableError
-from likewise.simulation.planted import LEVELS, Turned
+from likewise.simulation.system_ratings import STRENGTHS, EditedLabels
 from picked import only
 
 
@@ -23,9 +23,9 @@ def several(*worlds):
 
 
 def test_slopes_are_the_papers():
-    ratings, faces = Turned(80, 0).tables()
+    ratings, faces = EditedLabels(80, 0).tables()
     y = ratings.frame.groupby(ratings.frame["unit"].map(faces.frame.set_index("image")["level"]))["value"].mean()
-    line = stats.linregress(np.array(LEVELS), (y / y[0.0]).to_numpy())
+    line = stats.linregress(np.array(STRENGTHS), (y / y[0.0]).to_numpy())
     found = slopes(ratings, faces, threshold=0.5)
     assert only(found, stat="slope")["estimate"] == pytest.approx(line.slope)
     tests = slope_tests(ratings, faces, threshold=0.5)
@@ -33,7 +33,7 @@ def test_slopes_are_the_papers():
 
 
 def test_the_log_odds_are_those_of_gee():
-    ratings, faces = Turned(60, 1).tables()
+    ratings, faces = EditedLabels(60, 1).tables()
     frame = ratings.frame.merge(faces.frame, left_on="unit", right_on="image")
     frame = frame.sort_values("identity")
     model = sm.GEE(
@@ -49,33 +49,33 @@ def test_the_log_odds_are_those_of_gee():
 
 
 def test_a_moving_label_is_found_and_a_still_one_is_not():
-    ratings, faces = several(("Nurse", Turned(300, 1, slope=0.05)), ("Tree", Turned(300, 2, slope=0.0)))
+    ratings, faces = several(("Nurse", EditedLabels(300, 1, slope=0.05)), ("Tree", EditedLabels(300, 2, slope=0.0)))
     tests = slope_tests(ratings, faces, threshold=0.5)
-    assert only(tests, stat="q_by", quantity="planted: Nurse")["estimate"] < 0.001
-    assert only(tests, stat="p_value", quantity="planted: Tree")["estimate"] > 0.01
-    p = [only(tests, stat="p_value", quantity=f"planted: {name}")["estimate"] for name in ("Nurse", "Tree")]
-    bh = [only(tests, stat="q_bh", quantity=f"planted: {name}")["estimate"] for name in ("Nurse", "Tree")]
+    assert only(tests, stat="q_by", quantity="simulated: Nurse")["estimate"] < 0.001
+    assert only(tests, stat="p_value", quantity="simulated: Tree")["estimate"] > 0.01
+    p = [only(tests, stat="p_value", quantity=f"simulated: {name}")["estimate"] for name in ("Nurse", "Tree")]
+    bh = [only(tests, stat="q_bh", quantity=f"simulated: {name}")["estimate"] for name in ("Nurse", "Tree")]
     assert bh == pytest.approx(stats.false_discovery_control(p))
     table = sensitive_labels(slopes(ratings, faces, threshold=0.5), tests, p=0.05)
-    assert table.frame["quantity"].tolist() == ["planted: Nurse"]
+    assert table.frame["quantity"].tolist() == ["simulated: Nurse"]
 
 
 def test_the_p_of_no_slope_and_of_a_straight_line_are_even():
     """Under the null hypotheses a p-value below 5 % comes up in 5 % of all worlds."""
     p = []
     for seed in range(400):
-        tests = slope_tests(*Turned(60, seed, slope=0.0, reach=0.2).tables(), threshold=0.5)
+        tests = slope_tests(*EditedLabels(60, seed, slope=0.0, reach=0.2).tables(), threshold=0.5)
         p.append([only(tests, stat=stat)["estimate"] < 0.05 for stat in ("p_value", "linearity_p")])
     assert np.mean(p, axis=0) == pytest.approx([0.05, 0.05], abs=0.03)
 
 
 def test_a_bent_curve_is_told_from_a_line():
-    tests = slope_tests(*Turned(300, 1, bend=0.03, reach=0.2).tables(), threshold=0.5)
+    tests = slope_tests(*EditedLabels(300, 1, bend=0.03, reach=0.2).tables(), threshold=0.5)
     assert only(tests, stat="linearity_p")["estimate"] < 0.001
 
 
 def test_a_rare_label_gets_the_slope_of_its_rate():
-    ratings, faces = Turned(60, 4, middle=0.02, slope=0.01, reach=0.0).tables()
+    ratings, faces = EditedLabels(60, 4, middle=0.02, slope=0.01, reach=0.0).tables()
     found = slopes(ratings, faces, threshold=0.5)
     assert only(found, stat="rate_slope")["n"] == 120
     assert found.where(stat="rate").frame["method"].str.contains("rare|rule of three").any()
@@ -83,7 +83,7 @@ def test_a_rare_label_gets_the_slope_of_its_rate():
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_label_that_never_changes_has_no_p_to_boast_of(value):
-    ratings, faces = Turned(20, 0).tables()
+    ratings, faces = EditedLabels(20, 0).tables()
     still = lw.Ratings(ratings.frame.assign(value=value))
     tests = slope_tests(still, faces, threshold=0.5)
     assert {row: only(tests, stat=row)["estimate"] for row in ("ols_p", "p_value", "linearity_p")} == {
@@ -101,8 +101,8 @@ def test_a_label_that_never_changes_has_no_p_to_boast_of(value):
 
 
 def test_what_a_placebo_does_too_is_taken_off():
-    real, faces = Turned(200, 1, slope=0.05).tables()
-    still, _ = Turned(200, 1, slope=0.0).tables()
+    real, faces = EditedLabels(200, 1, slope=0.05).tables()
+    still, _ = EditedLabels(200, 1, slope=0.0).tables()
     alone = only(slopes(real, faces, threshold=0.5), stat="slope")
     beyond = only(
         excess_over_placebo(real, faces, still, faces, threshold=0.5, arm="reconstruct only"), group="reconstruct only"
@@ -113,7 +113,7 @@ def test_what_a_placebo_does_too_is_taken_off():
 
 
 def test_arms_that_do_not_belong_together_are_refused():
-    real, faces = Turned(20, 1).tables()
+    real, faces = EditedLabels(20, 1).tables()
     with pytest.raises(TableError, match="placebo arm"):
         excess_over_placebo(real, faces, lw.Ratings(real.frame.assign(question="Tree")), faces, threshold=0.5)
     moved = lw.Images(faces.frame.assign(level=lambda rows: rows["level"] * 2))
@@ -124,12 +124,12 @@ def test_arms_that_do_not_belong_together_are_refused():
 
 
 def test_every_rater_may_have_a_threshold_of_its_own():
-    ratings, faces = Turned(40, 1).tables()
+    ratings, faces = EditedLabels(40, 1).tables()
     other = ratings.frame.assign(rater="strict", value=lambda rows: rows["value"] * 10)
     both = lw.Ratings(pd.concat([ratings.frame, other], ignore_index=True))
-    found = slopes(both, faces, threshold={"planted": 0.5, "strict": 5.0}).where(stat="slope").frame["estimate"]
+    found = slopes(both, faces, threshold={"simulated": 0.5, "strict": 5.0}).where(stat="slope").frame["estimate"]
     assert len(found) == 2 and found.iloc[0] == found.iloc[1]
-    q = slope_tests(both, faces, threshold={"planted": 0.5, "strict": 5.0}).where(stat="q_bh").frame
+    q = slope_tests(both, faces, threshold={"simulated": 0.5, "strict": 5.0}).where(stat="q_bh").frame
     assert q["method"].str.contains("over 2 labels").all()  # of both raters
     with pytest.raises(SpecError, match="'strict'"):
-        slopes(both, faces, threshold={"planted": 0.5})
+        slopes(both, faces, threshold={"simulated": 0.5})

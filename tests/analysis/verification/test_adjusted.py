@@ -10,24 +10,29 @@ import likewise as lw
 from invariants import check_estimates
 from likewise.analysis.verification.adjusted import adjusted_fnmr_gap
 from likewise.analysis.verification.error_rates import error_rates
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 
 
 def test_without_a_remaining_difference_it_is_the_plain_gap_of_verification():
-    ratings, trials, faces, pairs = Recognition(120, 3, genuine=1, impostors=8, failures=0.05).tables()
-    rates = error_rates(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[0.01], thresholds={"planted": 0.45})
+    ratings, trials, faces, pairs = VerificationTrials(120, 3, genuine=1, impostors=8, failures=0.05).tables()
+    rates = error_rates(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[0.01], thresholds={"simulated": 0.45})
     about = (ratings, trials, faces, CONTRAST)
     found = adjusted_fnmr_gap(rates, *about, pairs=pairs, covariates=["eyeglasses"])
     check_estimates(found)
     plain = rates.where(stat="gap", sample="matched").frame.set_index("quantity")["estimate"]
-    assert set(found.frame["quantity"]) == {"planted: distance at FMR 0.01", "planted: distance at its threshold 0.45"}
+    assert set(found.frame["quantity"]) == {
+        "simulated: distance at FMR 0.01",
+        "simulated: distance at its threshold 0.45",
+    }
     for row in found.frame.itertuples():
-        assert row.estimate == pytest.approx(plain[row.quantity]), "look-alikes wear the same, so nothing is taken away"
+        assert row.estimate == pytest.approx(plain[row.quantity]), (
+            "matched pairs wear the same, so nothing is taken away"
+        )
 
 
 def test_a_difference_that_is_left_is_taken_away():
     """Matches that do not match on eyeglasses: the plain gap carries their effect, the adjusted one does not."""
-    ratings, trials, faces, _ = Recognition(400, 5, genuine=1, impostors=8, effect=0.0, mixed=0.15).tables()
+    ratings, trials, faces, _ = VerificationTrials(400, 5, genuine=1, impostors=8, effect=0.0, mixed=0.15).tables()
     images = np.sort([image for image in faces.keys if image.endswith("-1")])
     side = CONTRAST.side(faces).loc[images]
     frame = pd.DataFrame({"a": images[side == 1], "b": images[side == -1]})
@@ -41,7 +46,7 @@ def test_a_difference_that_is_left_is_taken_away():
 
 def test_a_trial_without_a_distance_is_missed():
     """Nobody of one side is found: that is as bad as distances beyond all thresholds."""
-    ratings, trials, faces, pairs = Recognition(120, 3, genuine=1, impostors=8).tables()
+    ratings, trials, faces, pairs = VerificationTrials(120, 3, genuine=1, impostors=8).tables()
     genuine = trials.genuine().frame
     focal = set(genuine.loc[genuine["a"].map(CONTRAST.side(faces)) == 1, "trial"])
     frame = ratings.frame

@@ -12,17 +12,17 @@ from likewise.analysis.gaps.explained_share import explained_share, fieller
 from likewise.analysis.verification.differentials import differentials, gini
 from likewise.analysis.verification.error_rates import det, error_rates
 from likewise.errors import InputError, SpecError, TableError
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 from picked import only
 
 
-def planted(identities=120, seed=0, **options):
-    world = Recognition(identities, seed, **options)
+def simulated(identities=120, seed=0, **options):
+    world = VerificationTrials(identities, seed, **options)
     return world, *world.tables()
 
 
 def test_rates_are_the_plain_counts():
-    _, ratings, trials, faces, _ = planted()
+    _, ratings, trials, faces, _ = simulated()
     found = error_rates(ratings, trials, faces, CONTRAST, rates=[0.01])
     sheet = trials.frame.merge(ratings.frame, left_on="trial", right_on="unit")
     far = np.sort(sheet.loc[~sheet["same"].astype(bool), "value"])
@@ -39,7 +39,7 @@ def test_rates_are_the_plain_counts():
 
 
 def test_the_order_of_the_rows_does_not_matter():
-    _, ratings, trials, faces, pairs = planted()
+    _, ratings, trials, faces, pairs = simulated()
     plain = error_rates(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[0.01])
     mixed = [table.frame.sample(frac=1, random_state=3) for table in (ratings, trials, faces)]
     again = error_rates(
@@ -55,7 +55,7 @@ def test_the_order_of_the_rows_does_not_matter():
 
 
 def test_failures_are_errors_unless_they_are_dropped():
-    _, ratings, trials, faces, _ = planted(failures=0.1)
+    _, ratings, trials, faces, _ = simulated(failures=0.1)
     options = {"rates": [0.01], "weighting": "trial"}
     kept = error_rates(ratings, trials, faces, CONTRAST, **options).frame
     gone = error_rates(ratings, trials, faces, CONTRAST, **options, failures="drop").frame
@@ -71,7 +71,7 @@ def test_failures_are_errors_unless_they_are_dropped():
 
 
 def test_each_recognizer_has_its_own_threshold():
-    _, ratings, trials, faces, _ = planted()
+    _, ratings, trials, faces, _ = simulated()
     other = ratings.frame.assign(rater="doubled", value=lambda rows: rows["value"] * 2)
     both = lw.Ratings(pd.concat([ratings.frame, other], ignore_index=True))
     found = error_rates(both, trials, faces, CONTRAST, rates=[0.01])
@@ -82,8 +82,8 @@ def test_each_recognizer_has_its_own_threshold():
 
 
 def test_a_threshold_that_is_given_is_used_as_it_is():
-    _, ratings, trials, faces, _ = planted()
-    found = error_rates(ratings, trials, faces, CONTRAST, rates=[], thresholds={"planted": 0.5})
+    _, ratings, trials, faces, _ = simulated()
+    found = error_rates(ratings, trials, faces, CONTRAST, rates=[], thresholds={"simulated": 0.5})
     sheet = trials.frame.merge(ratings.frame, left_on="trial", right_on="unit")
     men = sheet["a"].map(faces.attribute("perceived_gender")) == "male"
     missed = (sheet[sheet["same"].astype(bool) & men]["value"] >= 0.5).mean()
@@ -96,7 +96,7 @@ def test_a_threshold_that_is_given_is_used_as_it_is():
 
 
 def test_no_error_is_flagged_and_ratios_still_exist():
-    _, ratings, trials, faces, _ = planted(effect=-0.2, mixed=0.0)
+    _, ratings, trials, faces, _ = simulated(effect=-0.2, mixed=0.0)
     found = error_rates(ratings, trials, faces, CONTRAST, rates=[0.05]).frame
     women = found[(found["stat"] == "fnmr") & (found["group"] == "female")].iloc[0]
     assert women["estimate"] == 0 and "rule of three" in women["method"]
@@ -106,7 +106,7 @@ def test_no_error_is_flagged_and_ratios_still_exist():
 
 
 def test_a_det_curve_falls_as_false_matches_are_allowed():
-    _, ratings, trials, faces, _ = planted()
+    _, ratings, trials, faces, _ = simulated()
     curve = det(ratings, trials, faces, "perceived_gender", points=5).frame
     for _, part in curve.groupby("group"):
         assert part["estimate"].is_monotonic_increasing  # from FMR 1/2 down to the lowest
@@ -122,14 +122,14 @@ def test_a_det_curve_falls_as_false_matches_are_allowed():
     ],
 )
 def test_what_cannot_be_answered_is_refused(change, error, words):
-    _, ratings, trials, faces, _ = planted()
+    _, ratings, trials, faces, _ = simulated()
     options = {"by": CONTRAST, "rates": [0.01], **change}
     with pytest.raises(error, match=words):
         error_rates(ratings, trials, faces, options.pop("by"), **options)
 
 
 def test_trials_must_be_told_apart():
-    _, ratings, trials, faces, _ = planted()
+    _, ratings, trials, faces, _ = simulated()
     frame = trials.frame
     only = lw.Trials(frame[frame["same"]])
     few = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(only.frame["trial"])])
@@ -170,7 +170,7 @@ def test_fieller_is_where_the_difference_cannot_be_told_from_zero():
 
 
 def test_the_share_that_goes_away_is_that_of_the_two_gaps():
-    world, ratings, trials, faces, pairs = planted(400)
+    world, ratings, trials, faces, pairs = simulated(400)
     same = trials.genuine()
     own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["trial"])])
     every = gaps(own, same, faces, CONTRAST, pairs=pairs)

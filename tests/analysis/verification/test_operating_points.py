@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from likewise.analysis.verification.operating_points import TrialSample, _slopes, errors_at
 from likewise.analysis.verification.trial_table import trial_tables
-from likewise.simulation.planted import CONTRAST, Recognition
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 from likewise.stats.jackknife import covariance
 from likewise.tables import Matches
 
@@ -40,7 +40,7 @@ def test_equal_distances_and_missing_ones_are_never_let_in_by_chance():
 
 
 def board_of(seed, **options):
-    ratings, trials, faces, _ = Recognition(100, seed, **options).tables()
+    ratings, trials, faces, _ = VerificationTrials(100, seed, **options).tables()
     return trial_tables(ratings, trials, faces, CONTRAST, None, drop=False)[0]
 
 
@@ -107,7 +107,7 @@ def test_trials_that_count_for_half_are_worth_fewer_and_weigh_half():
 
 def test_the_references_of_a_set_count_as_one():
     """Two routes to one number: the matched rate, and the mean over sets written out."""
-    ratings, trials, faces, pairs = Recognition(60, 5, impostors=8).tables()
+    ratings, trials, faces, pairs = VerificationTrials(60, 5, impostors=8).tables()
     frame = pairs.frame
     spare = [image for image in faces.frame.loc[faces.frame["perceived_gender"] == "male", "image"]
              if image.endswith("-2")][:3]  # fmt: skip
@@ -143,7 +143,7 @@ def test_look_alikes_that_are_missed_together_make_a_surer_gap():
 
 
 def test_a_crude_gap_is_the_same_whoever_was_matched():
-    ratings, trials, faces, pairs = Recognition(100, 3, impostors=8).tables()
+    ratings, trials, faces, pairs = VerificationTrials(100, 3, impostors=8).tables()
     crude = []
     for bound in (None, pairs):
         trial_table = trial_tables(ratings, trials, faces, CONTRAST, bound, drop=False)[0]

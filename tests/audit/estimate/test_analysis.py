@@ -73,8 +73,8 @@ def lay_out(audit: Path) -> pd.DataFrame:
     pd.DataFrame({"term": ["nurse", "clerk"], "share": [0.5, 0.4]}).to_csv(audit / "official.csv", index=False)
     features = rng.normal(0, 1, (n, 4)) + 1.5 * (generated & focal)[:, None]
     images = faces["image"].tolist()
-    lw.Vectors(images, features.astype(np.float32), source="planted features").write(audit / "features.npz")
-    lw.Vectors(images, (2 * features).astype(np.float32), source="planted classes").write(audit / "logits.npz")
+    lw.Vectors(images, features.astype(np.float32), source="simulated features").write(audit / "features.npz")
+    lw.Vectors(images, (2 * features).astype(np.float32), source="simulated classes").write(audit / "logits.npz")
     real = rng.random((n, 4)) < np.where(generated, np.where(focal, 0.2, 0.5), 0.85)[:, None]
     steps = np.clip(np.round(3.5 - tone[:, None] / 15 + rng.normal(0, 0.7, (n, 4))), 1, 6)
     yes = rng.random((n, 4)) < np.where(focal, 0.7, 0.3)[:, None]
@@ -119,7 +119,7 @@ def test_responses_and_image_features_are_estimated_and_reported(answered, capsy
     assert len(found.where(stat="superiority", quantity="people: smiles, confidence"))
     assert len(found.where(stat="gap", quantity="people: same, confidence", sample="matched"))
     assert only(found, stat="kid", group="female")["low"] > only(found, stat="kid", group="male")["high"]
-    assert only(found, stat="p_value", quantity="planted features, kid")["estimate"] < 0.05
+    assert only(found, stat="p_value", quantity="simulated features, kid")["estimate"] < 0.05
     assert len(found.where(stat="inception_score")) == 4
     gap, share = (only(found, stat=stat, group="nurse") for stat in ("reference_gap", "share"))
     assert gap["estimate"] == pytest.approx(share["estimate"] - 0.5)

@@ -190,7 +190,7 @@ def test_edits_are_validated_without_validators_in_the_plan(small, capsys):
 
 
 def test_without_validation_there_is_no_counterfactual_finding(small, capsys):
-    without_validity(small, "[validity]\njudge = false\n")
+    without_validity(small, "[validity]\nenabled = false\n")
     assert run(capsys, "run", small, "--quiet")[0] == 0
     assert not (small / "validity.parquet").exists()
     assert "No counterfactual finding: the plan does not validate edits" in notes(small, "estimates.parquet")

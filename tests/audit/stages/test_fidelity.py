@@ -90,7 +90,7 @@ def test_rates_that_differ_are_pointed_out(audit, monkeypatch):
 def test_a_killed_judgment_goes_on(audit, monkeypatch):
     folder = extended(audit, SECTION + "\n[executor]\nchunk = 20\nretries = 0\n")
     stages(folder, "read", "project")
-    own, calls = fidelity.Judgment.__call__, []
+    own, calls = fidelity.MeasureFidelity.__call__, []
 
     def stops(self, images):
         calls.append(images)
@@ -98,7 +98,7 @@ def test_a_killed_judgment_goes_on(audit, monkeypatch):
             raise KeyboardInterrupt
         return own(self, images)
 
-    monkeypatch.setattr(fidelity.Judgment, "__call__", stops)
+    monkeypatch.setattr(fidelity.MeasureFidelity, "__call__", stops)
     with pytest.raises(KeyboardInterrupt):
         stages(folder, "fidelity")
     stopped = len(calls)

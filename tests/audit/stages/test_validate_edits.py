@@ -116,6 +116,6 @@ def test_without_a_validator_there_is_no_finding(small, capsys, old, new):
 
 def test_edits_that_are_not_validated_lead_to_no_finding(small, capsys):
     text = (small / "audit.toml").read_text()
-    text = re.sub(r"\[validity\].*?(?=\n\[)", "[validity]\njudge = false\n", text, flags=re.DOTALL)
+    text = re.sub(r"\[validity\].*?(?=\n\[)", "[validity]\nenabled = false\n", text, flags=re.DOTALL)
     (small / "audit.toml").write_text(text)
     check_no_finding(*finished(small, capsys))

@@ -1,4 +1,4 @@
-"""The fader network on the planted world: a known slope comes back, if what goes along is held."""
+"""The fader network on the simulated world: a known slope comes back, if what goes along is held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fader network on the planted world's faces, where what a face shows can be read back from its pixels."""
+"""The fader network on the simulated world's faces, where what a face shows can be read back from its pixels."""
 
 from __future__ import annotations
 

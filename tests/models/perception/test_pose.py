@@ -1,4 +1,4 @@
-"""The pose: planted rotations come back, a mirror changes two signs, and a turned picture changes only roll."""
+"""The pose: known rotations come back, a mirror changes two signs, and a turned picture changes only roll."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_signs_are_what_the_words_say():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_planted_angles_come_back(case):
+def test_known_angles_come_back(case):
     np.testing.assert_allclose(angles(rotation(*case)[None])[0], case, atol=1e-9)
 
 

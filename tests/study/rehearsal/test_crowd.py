@@ -1,4 +1,4 @@
-"""Simulated people answer an audit's trials through the study's own pages, with the chances that were planted."""
+"""Simulated people answer an audit's trials through the study's own pages, with the chances that were given."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table(folder: Path, chances: dict[str, float]) -> str:
     return str(path)
 
 
-def test_answers_follow_the_planted_chances_and_the_seed(tmp_path: Path) -> None:
+def test_answers_follow_the_given_chances_and_the_seed(tmp_path: Path) -> None:
     asked = trials(40)
     sure = {image: float(number < 20) for number in range(40) for image in (f"p{number:03d}-1", f"p{number:03d}-2")}
     crowd = create("crowd", "study", {"path": table(tmp_path, sure), "raters": 8, "each": 3, "offset": 0.0})

@@ -71,8 +71,8 @@ def quality(
 
     Examples
     --------
-    >>> from likewise.simulation.planted import Crowd
-    >>> answers, shown = Crowd(80, 20, seed=3).tables()
+    >>> from likewise.simulation.system_ratings import RealOrGenerated
+    >>> answers, shown = RealOrGenerated(80, 20, seed=3).tables()
     >>> tone = Contrast("perceived_skin_tone", "darker", "lighter")
     >>> found = quality(answers, shown, tone, made_by="made_by", generated="generator")
     >>> len(found.where(stat="pass_rate"))

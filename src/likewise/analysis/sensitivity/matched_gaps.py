@@ -70,8 +70,8 @@ def sensitivity(
 
     Examples
     --------
-    >>> from likewise.simulation.planted import CONTRAST, Recognition
-    >>> ratings, trials, images, pairs = Recognition(60, seed=1).tables()
+    >>> from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
+    >>> ratings, trials, images, pairs = VerificationTrials(60, seed=1).tables()
     >>> same = trials.genuine()
     >>> own = Ratings(ratings.frame[ratings.frame["unit"].isin(same.keys)])
     >>> found = sensitivity(own, same, images, CONTRAST, pairs=pairs, covariates=["eyeglasses"])

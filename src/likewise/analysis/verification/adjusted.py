@@ -36,8 +36,8 @@ def adjusted_fnmr_gap(
     Examples
     --------
     >>> from likewise.analysis.verification.error_rates import error_rates
-    >>> from likewise.simulation.planted import CONTRAST, Recognition
-    >>> ratings, trials, images, pairs = Recognition(60, seed=1).tables()
+    >>> from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
+    >>> ratings, trials, images, pairs = VerificationTrials(60, seed=1).tables()
     >>> rates = error_rates(ratings, trials, images, CONTRAST, pairs=pairs, rates=[0.05])
     >>> about = (rates, ratings, trials, images, CONTRAST)
     >>> adjusted_fnmr_gap(*about, pairs=pairs, covariates=["eyeglasses"]).frame["stat"].tolist()

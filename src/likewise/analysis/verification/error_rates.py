@@ -87,8 +87,8 @@ def error_rates(
 
     Examples
     --------
-    >>> from likewise.simulation.planted import CONTRAST, Recognition
-    >>> ratings, trials, images, pairs = Recognition(60, seed=1).tables()
+    >>> from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
+    >>> ratings, trials, images, pairs = VerificationTrials(60, seed=1).tables()
     >>> found = error_rates(ratings, trials, images, CONTRAST, pairs=pairs, rates=[0.05])
     >>> found.where(stat="fnmr", sample="matched").frame["group"].tolist()
     ['female', 'male']
@@ -131,8 +131,8 @@ def det(
 
     Examples
     --------
-    >>> from likewise.simulation.planted import Recognition
-    >>> ratings, trials, images, _ = Recognition(60, seed=1).tables()
+    >>> from likewise.simulation.system_ratings import VerificationTrials
+    >>> ratings, trials, images, _ = VerificationTrials(60, seed=1).tables()
     >>> len(det(ratings, trials, images, "perceived_gender", points=3).where(stat="det"))
     6
     """

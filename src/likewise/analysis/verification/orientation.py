@@ -23,9 +23,9 @@ def orientation(ratings: Ratings, trials: Trials) -> dict[str, float]:
 
     Examples
     --------
-    >>> from likewise.simulation.planted import Recognition
-    >>> ratings, trials, *_ = Recognition(40, seed=0).tables()
-    >>> orientation(ratings, trials)["planted"] > 0.9
+    >>> from likewise.simulation.system_ratings import VerificationTrials
+    >>> ratings, trials, *_ = VerificationTrials(40, seed=0).tables()
+    >>> orientation(ratings, trials)["simulated"] > 0.9
     True
     """
     same = trials.frame.set_index("trial")["same"].astype(bool)

@@ -151,7 +151,7 @@ def _slopes(context: StageContext) -> list[Estimates]:
     if context.plan.validated is None:
         context.notes.append(
             "No counterfactual finding: the plan does not validate edits, so it is not known whether only the "
-            "attribute changed. Remove judge = false from [validity]."
+            "attribute changed. Remove enabled = false from [validity]."
         )
     if made.frame["parent"].nunique() < 2:
         context.notes.append("No counterfactual finding: fewer than two images have valid edits.")

@@ -29,6 +29,7 @@ _KEYS: dict[str, dict[str, str]] = {
     "counterfactual": {"levels": "strengths", "finder": "detector"},
     "rater": {"slot": "kind"},
     "executor": {"cards": "gpus"},
+    "validity": {"judge": "enabled"},
 }
 """By the new name of the section."""
 _VALUES = {("rater", "kind", "recogniser"): "recognizer", ("executor", "kind", "here"): "local"}

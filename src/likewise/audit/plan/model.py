@@ -108,7 +108,7 @@ class Plan:
     def validated(self) -> ValiditySpec | None:
         """How edits are validated; None without a sweep, or where the plan disables it."""
         spec = self.validity or ValiditySpec()
-        return spec if self.counterfactual is not None and spec.judge else None
+        return spec if self.counterfactual is not None and spec.enabled else None
 
     @property
     def has_space(self) -> bool:

@@ -55,9 +55,9 @@ class Balance(Stage):
             parts.append(overlap(fit, plan.contrast))
         units = context.units()
         found = balance(images, plan.contrast, pairs, covariates=names, units=units, weights=weights)
-        judged = verdict(found, sample="matched" if len(pairs) > 1 else "all")
+        reached = verdict(found, sample="matched" if len(pairs) > 1 else "all")
         every = Estimates.together([found, *parts, *_jointly(context, found, pairs)])
-        context.summary = {"rows": len(every), "verdict": judged.sentence}
+        context.summary = {"rows": len(every), "verdict": reached.sentence}
         every.write(context.path(BALANCE))
 
 

@@ -30,6 +30,7 @@ from likewise.audit.plan.model import Plan
 from likewise.audit.raters import PATHS, resolved
 from likewise.audit.stage import ComponentUse, Stage, named_weights
 from likewise.audit.store import Folder
+from likewise.counterfactuals.measure_edits import ratings_of
 from likewise.counterfactuals.sweep import (
     Sweep,
     arms_of,
@@ -40,7 +41,6 @@ from likewise.counterfactuals.sweep import (
     with_partners,
 )
 from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of
-from likewise.counterfactuals.validate import ratings_of
 from likewise.counterfactuals.validity import OUTSIDE
 from likewise.data.contact_sheet import contact_sheet
 from likewise.data.keys import file_of

@@ -15,7 +15,7 @@ from likewise.audit.plan.model import Plan
 from likewise.audit.stage import ComponentUse, Stage
 from likewise.audit.store import Folder
 from likewise.errors import LikewiseError, TableError
-from likewise.latents.fidelity import GATE, PASSES, FidelitySpec, Judgment, at_the_gate, judged, passed
+from likewise.latents.fidelity import GATE, PASSES, FidelitySpec, MeasureFidelity, at_the_gate, fidelity_ratings, passed
 from likewise.runtime.registry import create
 from likewise.tables import Estimates, Images, Ratings
 
@@ -62,11 +62,11 @@ class Fidelity(Stage):
         assert spec is not None  # enabled only with the section
         vectors, (images, album) = context.latents(), context.framed()
         sidecar = context.folder.sidecar(LATENTS)
-        work = Judgment(
+        work = MeasureFidelity(
             spec, plan.project.generator, plan.project.options, plan.project.perceptual,
             album, context.path(LATENTS), sidecar.digest if sidecar else "",
         )  # fmt: skip
-        measured = judged(vectors.keys, list(context.map_chunks("fidelity", work, vectors.keys)))
+        measured = fidelity_ratings(vectors.keys, list(context.map_chunks("fidelity", work, vectors.keys)))
         kept = passed(measured, **_gate(context, spec)) if spec.gate else vectors.keys
         if not kept:
             raise TableError("No reconstruction passes the fidelity gate", fix="Raise limit in [fidelity].")

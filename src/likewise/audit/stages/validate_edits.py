@@ -14,9 +14,11 @@ from likewise.audit.plan.model import Plan
 from likewise.audit.stage import ComponentUse, Stage, named_weights
 from likewise.audit.store import Folder
 from likewise.counterfactuals.artifacts import LICENSE
-from likewise.counterfactuals.default_validators import Edited, readers_at_hand, settled_judges
-from likewise.counterfactuals.validate import ValidatingEdits, Validators, groups_of, ratings_of
-from likewise.counterfactuals.validity import NETWORK, Verdict, judge_of, judged, shares, verdicts
+from likewise.counterfactuals.default_validators import Edited, choose_validators, readers_at_hand
+from likewise.counterfactuals.measure_edits import MeasureEdits, ratings_of
+from likewise.counterfactuals.validate import groups_of
+from likewise.counterfactuals.validators import Validators
+from likewise.counterfactuals.validity import NETWORK, Verdict, assess, classifier_and_label, shares, verdicts
 from likewise.tables import Images, Ratings
 from likewise.tables.contrast import written
 
@@ -46,7 +48,7 @@ class ValidateEdits(Stage):
         if spec is None:
             return []
         own = (spec.artifacts,) if spec.artifacts and spec.artifacts != NETWORK else ()
-        names = dict.fromkeys(judge_of(validator)[0] for validator in (*spec.judges, *own))
+        names = dict.fromkeys(classifier_and_label(validator)[0] for validator in (*spec.classifiers, *own))
         found = [ComponentUse("classifier", name, spec.options.get(name, {})) for name in names]
         name = spec.recognizer or ""
         return found + ([ComponentUse("recognizer", name, spec.options.get(name, {}))] if name else [])
@@ -64,7 +66,7 @@ class ValidateEdits(Stage):
         planned, sidecar = context.plan.validated, context.folder.sidecar(COUNTERFACTUALS)
         assert planned is not None and sidecar is not None  # enabled only with a sweep that is validated
         audited = {rater.name for rater in context.plan.rater}
-        spec, chosen = settled_judges(planned, audited, Edited.of(sidecar.summary))
+        spec, chosen = choose_validators(planned, audited, Edited.of(sidecar.summary))
         context.notes += chosen
         validators = Validators(spec)
         for validator in (*validators.classifiers.values(), *filter(None, [validators.recognizer])):
@@ -76,15 +78,15 @@ class ValidateEdits(Stage):
         in_frame = sidecar.summary.get("mask") == "none"
         originals = context.framed()[1] if in_frame else context.album(context.images())
         parts = [context.tables.read(Ratings, context.path(COUNTERFACTUALS) / OUTSIDE)]
-        if spec.judges or spec.recognizer or spec.artifacts:
+        if spec.classifiers or spec.recognizer or spec.artifacts:
             named = tuple(dict.fromkeys(arms.frame["source"])) if arms else ()
-            work = ValidatingEdits(spec, levels, originals, album, named)
+            work = MeasureEdits(spec, levels, originals, album, named)
             done = list(context.map_chunks("validate-edits", work, images))
             answers = {question: np.concatenate([part[question] for part in done]) for question in done[0]}
             parts.append(ratings_of(images, levels, answers))
         ratings = Ratings.together(parts)
         groups = groups_of(made, context.plan.contrast)
-        verdict = judged(ratings, made, replace(spec, person=validators.person), groups=groups)
+        verdict = assess(ratings, made, replace(spec, person=validators.person), groups=groups)
         Ratings.together([ratings, verdicts(verdict, made)]).write(context.path(VALIDITY))
         context.summary = {"originals": len(images), **shares(verdict.reasons, images)}
         context.notes += [*verdict.notes, *_too_strong(verdict), *_excluded(context, verdict.reasons, made)]

@@ -23,7 +23,7 @@ from likewise.counterfactuals.sweep import chosen
 from likewise.counterfactuals.sweep_spec import SweepSpec
 from likewise.errors import ImageError, SpecError, nearest
 from likewise.latents.directions import skills
-from likewise.latents.fidelity import DISTANCE, FidelitySpec, Judgment, judged
+from likewise.latents.fidelity import DISTANCE, FidelitySpec, MeasureFidelity, fidelity_ratings
 from likewise.latents.projection import PROJECTED, Projection, ProjectSpec, solver
 from likewise.latents.traverse import traversal
 from likewise.report.figures.lambdas import lambda_figure, save_png
@@ -146,8 +146,8 @@ def _measured(
     rows = Ratings(pd.DataFrame({"unit": vectors.keys, "rater": "projection", "question": "R", "value": apart}))
     if spec is None:
         raise SpecError("No recognizer to compare reconstructions with", fix="Add --recognizer NAME, or [fidelity].")
-    work = Judgment(
+    work = MeasureFidelity(
         spec, plan.generator, plan.options, plan.perceptual, context.framed()[1], place / "latents", str(place)
     )
-    found = judged(vectors.keys, [work(vectors.keys)]).frame
+    found = fidelity_ratings(vectors.keys, [work(vectors.keys)]).frame
     return Ratings(pd.concat([rows.frame, found[found["question"] == DISTANCE]], ignore_index=True))

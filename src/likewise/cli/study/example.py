@@ -173,7 +173,7 @@ def _skin_tone(folder: Path) -> str:
     shown = np.stack([_toned(p, tone) for p, tone in zip(pictures, tones, strict=True)])
     names = [f"face-{k:03d}.png" for k in range(len(faces))]
     _keep(folder, names, shown)
-    write_frame(folder / "units.csv", pd.DataFrame({"image": names[:50], "planted_tone": tones[:50].round(3)}))
+    write_frame(folder / "units.csv", pd.DataFrame({"image": names[:50], "true_tone": tones[:50].round(3)}))
     head = _HEAD.format(folder=folder.name, title="Which skin tone do you see?", titel="Welchen Hautton sehen Sie?",
                         kind="skin-tone", raters=12, each=3, tasks=20, group="")  # fmt: skip
     knobs = 'scale = "fitzpatrick"               # or monk (ten steps), or two (lighter, darker)\nskip = true\n'

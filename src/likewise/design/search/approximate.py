@@ -55,7 +55,7 @@ def approximate_lists(scan: Scan, progress: Progress) -> Listed:
         _, columns = index.search(metric.single_x(rows), min(LIST, metric.shape[1]))
         found += [_measured(scan, row, np.unique(list_[list_ >= 0])) for row, list_ in zip(rows, columns, strict=True)]
         progress.advance(len(rows))
-    return _judged(scan, found)
+    return _listed(scan, found)
 
 
 def _index(metric: Euclid) -> Any:
@@ -89,7 +89,7 @@ def _measured(scan: Scan, row: int, columns: Index) -> Nearest:
     return Nearest(columns[order], distances[order], np.ones(len(order), dtype=bool), rest, ordered=True)
 
 
-def _judged(scan: Scan, found: list[Nearest]) -> Listed:
+def _listed(scan: Scan, found: list[Nearest]) -> Listed:
     """Compare the lists of some rows, evenly spread over the keys, with the exact search under the same rules."""
     rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), SAMPLE)).astype(np.intp))
     hits = wanted = 0

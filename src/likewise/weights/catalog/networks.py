@@ -88,7 +88,7 @@ _DLIB_LANDMARKS = Weight(
     },
     **_DLIB,  # type: ignore[arg-type]
 )
-_DLIB_RECOGNISER = Weight(
+_DLIB_RECOGNIZER = Weight(
     name="dlib-resnet",
     role="recognizer",
     purpose="128-d embedding of a face chip of 150 px",
@@ -172,7 +172,7 @@ CATALOG: dict[str, Weight] = {
         _LPIPS_VGG16,
         _LPIPS_ALEXNET,
         _DLIB_LANDMARKS,
-        _DLIB_RECOGNISER,
+        _DLIB_RECOGNIZER,
         _MOBILEFACENET,
         _RETINAFACE,
         _FACEPLUGIN,

@@ -20,7 +20,7 @@ _COLORS = ((40, 200, 60), (200, 40, 200), (60, 80, 220), (230, 200, 40))
 _TINTS = ((25, -10, 10), (10, 10, -30), (-20, 10, -5), (-5, -5, 30), (20, -15, 25))
 
 
-def plant(kind: str, edit: Picture, mask: Mask, rng: Rng) -> Picture:
+def add_artifact(kind: str, edit: Picture, mask: Mask, rng: Rng) -> Picture:
     """Return an edited picture ``[H, W, 3]`` with one artifact of this kind inside the mask ``[H, W]``."""
     made = ARTIFACTS[kind](edit.astype(np.float64), mask, rng)
     return np.clip(np.rint(made), 0, 255).astype(np.uint8)
