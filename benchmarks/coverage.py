@@ -1,6 +1,6 @@
 """Coverage of the intervals: simulated tables with known ground truth, many seeds, and naive intervals beside.
 
-    python -m benchmarks.coverage [--only NAME] [--first 200000] [--keep parts.csv] [--write docs/coverage.md]
+    python -m benchmarks.coverage [--only NAME ...] [--first 200000] [--keep parts.csv] [--write docs/coverage.md]
 
 Every experiment draws tables whose true values are known (likewise.simulation.system_ratings), calls the public
 function on them,
@@ -60,6 +60,40 @@ def coverage(experiment: str, n: int, seeds: int, first: int = 0) -> pd.DataFram
     return table.reset_index().assign(clusters=n)
 
 
+class Kept:
+    """Results by chunks of seeds in a CSV file, so that a stopped run loses one chunk."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.frame = pd.read_csv(path) if path and path.exists() else pd.DataFrame(columns=_COLUMNS)
+
+    def has(self, experiment: str, n: int, first: int) -> bool:
+        """Whether the chunk that begins at this seed is there."""
+        frame = self.frame
+        return bool(((frame["experiment"] == experiment) & (frame["clusters"] == n) & (frame["first"] == first)).any())
+
+    def add(self, experiment: str, first: int, table: pd.DataFrame) -> None:
+        """Add a chunk and write the file."""
+        new = table.assign(experiment=experiment, first=first)[_COLUMNS]
+        self.frame = new if self.frame.empty else pd.concat([self.frame, new], ignore_index=True)
+        if self.path:
+            self.frame.to_csv(self.path, index=False)
+
+    def table(self) -> pd.DataFrame:
+        """Pool the chunks of every estimator and number of clusters."""
+        frame = self.frame.assign(
+            held=self.frame["held"] * self.frame["seeds"], naive=self.frame["naive"] * self.frame["seeds"]
+        )
+        pooled = frame.groupby(["estimator", "clusters"], sort=False)[["seeds", "held", "naive"]].sum(min_count=1)
+        return pooled.assign(
+            held=pooled["held"] / pooled["seeds"], naive=pooled["naive"] / pooled["seeds"]
+        ).reset_index()
+
+
+_COLUMNS = ["experiment", "clusters", "first", "estimator", "seeds", "held", "naive"]
+_CHUNK = 100
+
+
 def as_markdown(table: pd.DataFrame) -> str:
     """Draw one line an estimator, its coverage at each number of clusters and the naive one after a stroke."""
     sizes = sorted(table["clusters"].unique())
@@ -79,8 +113,13 @@ def as_markdown(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _newest(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(parts, ignore_index=True).drop_duplicates(["estimator", "clusters"], keep="last")
+def _run(kept: Kept, experiment: str, n: int, firsts: range) -> None:
+    """Run the chunks of seeds that are missing."""
+    start = time.process_time()
+    for first in firsts:
+        if not kept.has(experiment, n, first):
+            kept.add(experiment, first, coverage(experiment, n, min(_CHUNK, firsts.stop - first), first))
+    print(f"{experiment}, {n} clusters: {time.process_time() - start:.0f} CPU s", flush=True)
 
 
 def main() -> None:
@@ -91,20 +130,15 @@ def main() -> None:
         "--first", type=int, default=0, help="the first seed; use new seeds to evaluate what old ones tuned"
     )
     parser.add_argument("--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw the kept")
-    parser.add_argument("--only", choices=sorted(EXPERIMENTS))
-    parser.add_argument("--keep", type=Path, help="CSV to which results are added; the table is drawn from all of it")
+    parser.add_argument("--only", choices=sorted(EXPERIMENTS), nargs="*")
+    parser.add_argument("--keep", type=Path, help="CSV of results by chunks of seeds: what is there is not run again")
     parser.add_argument("--write", type=Path, help="file in which the table between the marks is replaced")
     options = parser.parse_args()
-    parts = [pd.read_csv(options.keep)] if options.keep and options.keep.exists() else []
+    kept = Kept(options.keep)
     for n in options.clusters:
-        for experiment in [options.only] if options.only else list(EXPERIMENTS):
-            start = time.monotonic()
-            parts.append(coverage(experiment, n, options.seeds, options.first))
-            print(f"{experiment}, {n} clusters: {time.monotonic() - start:.0f} s", flush=True)
-            print(parts[-1].round(3).to_string(index=False), flush=True)
-            if options.keep:
-                _newest(parts).to_csv(options.keep, index=False)
-    text = as_markdown(_newest(parts))
+        for experiment in options.only or list(EXPERIMENTS):
+            _run(kept, experiment, n, range(options.first, options.first + options.seeds, _CHUNK))
+    text = as_markdown(kept.table())
     print(text)
     if options.write:
         whole = options.write.read_text(encoding="utf-8")

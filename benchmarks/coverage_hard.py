@@ -183,8 +183,10 @@ def pareto_raters(n: int, seed: int) -> Iterator[Outcome]:
 
 HARD: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "rare 0.1": rare(0.001),
+    "rare 0.25": rare(0.0025),
     "rare 0.5": rare(0.005),
     "rare 1": rare(0.01),
+    "rare 0.5, 80/20": rare(0.005, 0.2),
     "rare 1, 80/20": rare(0.01, 0.2),
     "linear": curved("linear"),
     "hinge": curved("hinge"),

@@ -147,3 +147,13 @@ def test_what_has_no_answer_is_refused():
         percentiles(1.0, np.array([1.0, np.nan]), clusters=9, level=0.95)
     with pytest.raises(InputError, match="two clusters"):
         jackknife(columns_of(np.arange(3.0)), mean, [np.zeros(3, dtype=np.int64)], level=0.95)
+
+
+def test_no_crossed_variance_is_negative():
+    """V_1 + V_2 - V_12 was taken whole where its trace was largest, also with a negative variance on the diagonal."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        codes = [np.repeat(np.arange(8), 2), np.tile([0, 1], 8)]
+        rows = np.column_stack([np.ones(16), rng.random(16) < 0.4, rng.normal(0, 5, 16)]).astype(float)
+        found = covariance(rows, lambda t: t[..., 1:] / t[..., :1], codes)
+        assert (np.diag(found) >= 0).all()

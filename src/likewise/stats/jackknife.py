@@ -88,7 +88,8 @@ def effective_clusters(codes: Codes, size: Floats | None = None) -> float:
 def covariance(columns: Floats, statistic: Statistic, clusterings: Sequence[Codes]) -> Floats:
     """Return the jackknife covariance ``[q, q]`` of a statistic with several values ``[..., q]``.
 
-    Of crossed clusterings the larger of V_1 + V_2 - V_12, V_1 and V_2 is meant, larger by the trace.
+    Of crossed clusterings the larger of V_1 + V_2 - V_12, V_1 and V_2 is meant, larger by the trace; no variance on its
+    diagonal is below those of V_1 and V_2 (V_1 + V_2 - V_12 can be negative for one value and large for another).
     """
     whole = columns.sum(axis=0)
     estimate = np.atleast_1d(statistic(whole))
@@ -97,7 +98,9 @@ def covariance(columns: Floats, statistic: Statistic, clusterings: Sequence[Code
         cell = _scatter(totals(columns, cells(clusterings)), whole, statistic, estimate)
         with np.errstate(invalid="ignore"):
             parts.append(parts[0] + parts[1] - cell)
-    return max(parts, key=lambda part: float(np.nan_to_num(np.trace(part), nan=np.inf)))
+    largest = max(parts, key=lambda part: float(np.nan_to_num(np.trace(part), nan=np.inf))).copy()
+    np.fill_diagonal(largest, np.max([np.diag(part) for part in parts], axis=0))
+    return largest
 
 
 def totals(columns: Floats, codes: Codes) -> Floats:

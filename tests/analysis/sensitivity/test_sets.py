@@ -13,6 +13,7 @@ import likewise as lw
 from likewise.analysis.sensitivity.matched_gaps import sensitivity
 from likewise.analysis.sensitivity.omitted_variable import as_strong_as, confounder_bias, robustness_value
 from likewise.analysis.sensitivity.rosenbaum import (
+    Sampling,
     aligned_rank_p,
     bound_of,
     critical_gamma,
@@ -141,3 +142,35 @@ def test_reused_references_have_no_gamma():
     frame.loc[1, "b"] = frame.loc[0, "b"]
     found = sensitivity(one, None, images, CONTRAST, pairs=lw.Matches(frame))
     assert "gamma" not in set(found.frame["stat"]) and "linked" in only(found, stat="p_value")["method"]
+
+
+def linked_world(seed: int, identities: int = 30, each: int = 6):
+    """No gap, and every identity of a group is in ``each`` pairs with the same partner, with images that are alike."""
+    rng = np.random.default_rng(seed)
+    keys = [[f"{side}{i}-{j}" for i in range(identities) for j in range(each)] for side in "fm"]
+    owner = [f"{key.partition('-')[0]}" for side in keys for key in side]
+    images = pd.DataFrame({"image": keys[0] + keys[1], "identity": owner})
+    images[CONTRAST.column] = np.repeat([CONTRAST.focal, CONTRAST.reference], identities * each)
+    value = np.repeat(rng.normal(size=2 * identities), each) + rng.exponential(size=2 * identities * each)
+    table = pd.DataFrame({"unit": images["image"], "rater": "r", "question": "q", "value": value})
+    pairs = pd.DataFrame({"pair": [f"m{k}" for k in range(len(keys[0]))], "a": keys[0], "b": keys[1]})
+    return lw.Ratings(table), lw.Images(images), lw.Matches(pairs)
+
+
+def test_identities_that_are_in_several_pairs_make_the_pairs_dependent():
+    """Sign flips and bounds of independent pairs found p < .05 and Gamma > 1 in 30 % of null worlds."""
+    found = {"p_value": [], "gamma": []}
+    for seed in range(40):
+        ratings, images, pairs = linked_world(seed)
+        rows = sensitivity(ratings, None, images, CONTRAST, pairs=pairs)
+        found["p_value"].append(only(rows, stat="p_value")["estimate"] < 0.05)
+        found["gamma"].append(only(rows, stat="gamma")["estimate"] > 1)
+    assert all(np.mean(hits) <= 0.15 for hits in found.values()), {k: np.mean(v) for k, v in found.items()}
+    assert "linked pairs" in only(rows, stat="gamma")["method"]
+
+
+def test_few_raters_leave_the_variance_uncertain():
+    """The same deviate has a larger p with few raters: a normal one put Gamma above 1 in 10 % of null worlds."""
+    d = np.array([3.0, 1.0, 2.0, 4.0, -1.0, 2.5, 3.5, 1.5])
+    few, many = (signed_rank_p(d, 1.0, sampling=Sampling(1.5, dof)) for dof in (4.0, 1000.0))
+    assert many < few and many == pytest.approx(signed_rank_p(d, 1.0, sampling=Sampling(1.5)), rel=0.02)

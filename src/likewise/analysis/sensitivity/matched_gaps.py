@@ -16,7 +16,7 @@ from likewise.analysis.gaps.rows import Gap
 from likewise.analysis.rating_table import RatingTable
 from likewise.analysis.sensitivity.e_value import e_value, e_value_limit, ratio_of_difference
 from likewise.analysis.sensitivity.omitted_variable import omitted_variable_rows
-from likewise.analysis.sensitivity.rosenbaum import Sets, bound_of, critical_gamma
+from likewise.analysis.sensitivity.rosenbaum import INDEPENDENT, Sampling, Sets, bound_of, critical_gamma
 from likewise.errors import InputError, TableError
 from likewise.stats.intervals import Interval, bare
 from likewise.stats.jackknife import covariance, jackknife
@@ -65,8 +65,9 @@ def sensitivity(
 
     Notes
     -----
-    References that are in several sets make the sets dependent; Rosenbaum's bounds do not hold then, and no ``gamma``
-    is given.
+    Images that are in several sets make the sets share answers; Rosenbaum's bounds do not hold then, and no ``gamma``
+    is given. Identities that are in several sets with different images make the sets dependent: p is a t test over
+    what pairs link, and Gamma allows for the larger variance.
 
     Examples
     --------
@@ -103,9 +104,10 @@ def matched_sets(arrays: RatingArrays, pairs: Matches) -> Sets:
 
 def _set_rows(arrays: RatingArrays, pairs: Matches, alpha: float, seed: int) -> list[dict[str, object]]:
     """Write p and Gamma of the plain matched gap."""
-    sets, dependent = matched_sets(arrays, pairs), bool(pairs.frame["b"].duplicated().any())
+    sets, shared = matched_sets(arrays, pairs), bool(pairs.frame["b"].duplicated().any())
+    linked = len(np.unique(arrays.linked[arrays.matched > 0])) < len(sets)  # identities that are in several sets
     write = partial(row, arrays.quantity, sample="matched", group=arrays.contrast.label, n=len(sets))
-    if arrays.panel or dependent:
+    if arrays.panel or linked:
         p, method = _t_test(arrays), "t test over pairs and raters" if arrays.panel else "t test over linked pairs"
     elif all(len(values) == 2 for values in sets):
         p = sign_flip(np.array([values[0] - values[1] for values in sets]), seed=seed)
@@ -113,31 +115,32 @@ def _set_rows(arrays: RatingArrays, pairs: Matches, alpha: float, seed: int) -> 
     else:
         p, method = set_permutation(sets, seed=seed), "permutation within sets"
     rows = [write("p_value", found=bare(p, len(sets)), method=method)]
-    if dependent:
+    if shared:
         return rows
-    bound, name = bound_of(sets, inflation=_inflation(arrays) if arrays.panel else 1.0)
+    bound, name = bound_of(sets, sampling=_sampling(arrays, sets) if arrays.panel or linked else INDEPENDENT)
     lost = critical_gamma(bound, alpha=alpha / 2)
     word = "not significant even without confounding" if lost == 1 else ""
-    name += ", raters as a sample" if arrays.panel else ""
+    name += ", raters as a sample" if arrays.panel else ", linked pairs" if linked else ""
     return [*rows, write("gamma", found=bare(lost, len(sets)), method=remarked(f"Rosenbaum bounds, {name}", word))]
 
 
-def _variance(arrays: RatingArrays, *, raters: bool) -> float:
+def _variance(arrays: RatingArrays) -> float:
+    """Return the variance of the matched gap over what pairs link and, of a panel, raters."""
     used = arrays.matched > 0
-    clusterings = arrays.clusterings(paired=True) if raters else [arrays.linked]
-    codes = [pd.factorize(cluster[used])[0].astype(np.int64) for cluster in clusterings]
+    codes = [pd.factorize(cluster[used])[0].astype(np.int64) for cluster in arrays.clusterings(paired=True)]
     return float(covariance(arrays.sums("matched")[used], lambda t: difference(t)[..., None], codes)[0, 0])
 
 
-def _inflation(arrays: RatingArrays) -> float:
-    """Return the variance of the gap with raters as a sample over that with these raters only, at least 1."""
-    own = _variance(arrays, raters=False)
-    return max(_variance(arrays, raters=True) / own, 1.0) if own > 0 else 1.0
+def _sampling(arrays: RatingArrays, sets: Sets) -> Sampling:
+    """Return how much more the gap varies than it would over independent sets: never less."""
+    own = float(np.var([values[0] - values[1:].mean() for values in sets], ddof=1)) / len(sets)
+    ratio = _variance(arrays) / own if own > 0 else 1.0
+    return Sampling(max(ratio, 1.0), Gap(arrays, "matched", 0.95).dof())
 
 
 def _t_test(arrays: RatingArrays) -> float:
     gap = float(difference(arrays.sums("matched").sum(axis=0)))
-    variance = _variance(arrays, raters=True)
+    variance = _variance(arrays)
     if not (np.isfinite(variance) and variance > 0):
         return 1.0
     return float(2 * stats.t.sf(abs(gap) / variance**0.5, Gap(arrays, "matched", 0.95).dof()))
