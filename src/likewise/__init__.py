@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from likewise.analysis.verdict import verdicts
     from likewise.analysis.verification.error_rates import error_rates
     from likewise.audit.api import Audit, audit
+    from likewise.audit.scores import scores
     from likewise.counterfactuals.edit import counterfactual
     from likewise.counterfactuals.validate import validate_edits
     from likewise.data.describe import describe
@@ -45,7 +46,7 @@ __all__ = [
     "Audit", "Contrast", "Estimates", "Images", "MatchSpec", "Matches", "Ratings", "Study", "Trials", "Vectors",
     "World", "agreement", "audit", "balance", "collect", "counterfactual", "describe", "embed", "error_rates",
     "figures", "gap_plot", "gaps", "love_plot", "match", "match_levels", "project", "quality", "rate", "rate_plot",
-    "report", "retrieval", "sensitivity", "slopes", "trials", "validate_edits",
+    "report", "retrieval", "scores", "sensitivity", "slopes", "trials", "validate_edits",
     "verdicts",
 ]  # fmt: skip
 
@@ -72,6 +73,7 @@ _HOME = {
     "quality": "likewise.analysis.crowd.quality",
     "rate": "likewise.rating.rate",
     "retrieval": "likewise.design.retrieval",
+    "scores": "likewise.audit.scores",
     "sensitivity": "likewise.analysis.sensitivity.matched_gaps",
     "slopes": "likewise.analysis.slopes.estimate",
     "trials": "likewise.design.trials",

@@ -11,7 +11,7 @@ from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
 from likewise.data.precomputed_labels import read_labels
 from likewise.data.precomputed_scores import rate_embeddings, rate_scores, read_scores, trials_of
-from likewise.tables import Ratings, Trials
+from likewise.tables import Images, Ratings, Trials
 
 
 def precomputed_trials(context: StageContext) -> Trials | None:
@@ -27,7 +27,14 @@ def precomputed_ratings(context: StageContext) -> list[Ratings]:
 
 def _scores(context: StageContext, entry: PrecomputedAnswers) -> pd.DataFrame:
     path = context.file(entry.scores)
-    return read_scores(path, context.images(), columns=entry.columns, measure=entry.how, scale=entry.scale)
+    return read_entry(path, context.images(), entry)
+
+
+def read_entry(path: Path, images: Images, entry: PrecomputedAnswers) -> pd.DataFrame:
+    """Read the scores of one [[precomputed]]."""
+    return read_scores(
+        path, images, columns=entry.columns, measure=entry.how, scale=entry.scale, where=entry.where
+    )  # fmt: skip
 
 
 def _ratings(context: StageContext, entry: PrecomputedAnswers) -> Ratings:

@@ -19,13 +19,14 @@ from likewise.cli.generate import generate
 from likewise.cli.options import cost_options, executor_options, run_options
 from likewise.cli.power import power
 from likewise.cli.stage_commands import is_paid, stage_help
+from likewise.cli.start.scores import scores
 from likewise.cli.study.commands import study
 from likewise.cli.sweep_options import sweep_options
 from likewise.cli.weights import weights
 from likewise.errors import InputError
 
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Start here", ("demo", "audit", "init", "check", "run")),
+    ("Start here", ("demo", "scores", "audit", "init", "check", "run")),
     ("Single stages", ()),
     ("Text-to-image models", ("generate",)),
     ("Human studies", ("study",)),
@@ -87,11 +88,12 @@ def _reporter(folder: str, *, quiet: bool, dry_run: bool) -> Any:
     return reporter(quiet=quiet or dry_run, log=None if dry_run or not there else Path(folder) / LOG)
 
 
-def _go(
+def run_audit(
     folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
     yes: bool = False, max_cost: float | None = None, text: str = "",
     executor: str | None = None, workers: int | None = None, address: str | None = None, pdf: bool = False,
 ) -> None:  # fmt: skip
+    """Run all stages of an audit folder, or one, and print the outcome."""
     from likewise.audit.runner import as_plain, run
 
     budget = _budget(yes=yes, max_cost=max_cost, as_json=as_json)
@@ -130,12 +132,12 @@ def _printed(report: Path) -> str:
 @cost_options
 def run(folder: str, **given: Any) -> None:
     """Run all stages of the plan, after a check of everything that they need."""
-    _go(folder, None, **given)
+    run_audit(folder, None, **given)
 
 
 def _stage_command(name: str) -> click.Command:
     def stage(folder: str, **given: Any) -> None:
-        _go(folder, name, **given)
+        run_audit(folder, name, **given)
 
     if name == "counterfactual":
         stage = sweep_options(stage)
@@ -177,7 +179,7 @@ def audit(
     for line in [] if as_json or quiet else lines:
         click.echo(line)
     how: dict[str, Any] = {"dry_run": dry_run, "quiet": quiet, "as_json": as_json, "yes": yes, "max_cost": max_cost}
-    _go(folder, None, text=text, **how)
+    run_audit(folder, None, text=text, **how)
 
 
 @cli.command()
@@ -214,7 +216,7 @@ def demo(
     from likewise.cli.demo import start_demo
 
     start_demo(Path(folder), toy=toy, allow=allow, quiet=quiet, **given)
-    _go(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
+    run_audit(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
 
 
 @cli.command()
@@ -265,7 +267,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for _group in (directions, generate, lambdas, fader, power, study, weights):
+for _group in (directions, generate, lambdas, fader, power, scores, study, weights):
     cli.add_command(_group)
 
 

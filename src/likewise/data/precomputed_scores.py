@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +20,27 @@ SCORE_COLUMNS = {"a": "a", "b": "b", "score": "score"}
 Floats = npt.NDArray[np.float64]
 
 
-def read_scores(path: Path, faces: Images, *, columns: dict[str, str], measure: str, scale: float) -> pd.DataFrame:
+def read_scores(
+    path: Path,
+    faces: Images,
+    *,
+    columns: Mapping[str, str],
+    measure: str,
+    scale: float,
+    where: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
     """Return ``a, b, distance`` of every scored pair; an empty score (no face found) stays empty.
 
     A similarity s becomes the distance 1 - s / scale. Distances are the same from both ends, so a pair of two images of
     one person is looked at from both: each is the test image once, as in trials that likewise draws itself. A pair that
-    the file holds in both directions is left as it is.
+    the file holds in both directions is left as it is. ``where`` names the value of columns in the rows that are read:
+    a file may hold the scores of several systems.
     """
     names = {**SCORE_COLUMNS, **columns}
-    frame, _ = read_frame(path, text=(names["a"], names["b"]))
-    need_columns(frame, list(names.values()), f"the scores {path.name}")
+    frame, _ = read_frame(path, text=(names["a"], names["b"], *(where or {})))
+    need_columns(frame, [*names.values(), *(where or {})], f"the scores {path.name}")
+    for name, wanted in (where or {}).items():
+        frame = frame[frame[name].astype("str") == wanted]
     frame = frame[[names[name] for name in SCORE_COLUMNS]].set_axis(list(SCORE_COLUMNS), axis=1)
     need_numbers(frame, ["score"], f"the scores {path.name}")
     for end in ("a", "b"):

@@ -64,7 +64,7 @@ def _spread(column: pd.Series) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(column.dtype):
         wide = column.to_numpy(dtype=np.float64)[:, None]
     else:
-        wide = pd.get_dummies(column, dtype=float).to_numpy()
+        wide = pd.get_dummies(column, dtype=float).to_numpy(copy=True)
         wide[column.isna().to_numpy()] = np.nan
     spread = np.nanstd(wide, axis=0) * np.sqrt(wide.shape[1])
     return np.asarray((wide - np.nanmean(wide, axis=0)) / np.where(spread > 0, spread, 1.0), dtype=np.float64)

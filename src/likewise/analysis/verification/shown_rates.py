@@ -40,6 +40,6 @@ def supported_rates(impostors: int, rates: Sequence[float] = RATES) -> tuple[lis
     shown, needed = ", ".join(f"{rate:g}" for rate in left), f"{FEW_FALSE_MATCHES / max(left):,.0f}"
     note = (
         f"Error rates at FMR {shown} are not estimated: {impostors:,} impostor trials are too few (FMR {max(left):g} "
-        f"needs {needed}). Raise impostors in [trials]."
+        f"needs {needed}). Add impostor trials (impostors in [trials], or pairs in the score file)."
     )
     return supported, note

@@ -115,6 +115,8 @@ class PrecomputedAnswers:
     """The largest similarity or confidence: 100 for percent."""
     columns: dict[str, str] = field(default_factory=dict)
     """The names of the file's columns: a, b, score; or image, label, confidence."""
+    where: dict[str, str] = field(default_factory=dict)
+    """Of scores: only the rows with these values, e.g. {system = "A"} in a file of several systems."""
 
     def __post_init__(self) -> None:
         _need_one("[[precomputed]]", scores=self.scores, embeddings=self.embeddings, labels=self.labels)
@@ -128,6 +130,8 @@ class PrecomputedAnswers:
             raise PlanError(f"Unknown measure {self.measure!r} of {self.kind} in [[precomputed]]", fix=fix)
         if self.scale != 1 and not (self.kind == "labels" or self.measure == "similarity"):
             raise PlanError(f"scale has no effect on {self.how or self.kind} in [[precomputed]]", fix="Remove it.")
+        if self.where and not self.scores:
+            raise PlanError(f"where has no effect on {self.kind} in [[precomputed]]", fix="Remove it.")
         if unknown := [name for name in self.columns if name not in _COLUMNS[self.kind]]:
             names = ", ".join(_COLUMNS[self.kind]) or "none"
             raise PlanError(f"{self.kind.capitalize()} have no column {unknown[0]!r}", fix=f"Known columns: {names}.")

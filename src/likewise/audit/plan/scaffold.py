@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from tomlkit.items import AoT, Table
 from likewise.audit.plan.file import PLAN, plan_of
 from likewise.audit.plan.migrations import FORMAT
 from likewise.audit.plan.request import COLUMNS, FILES, AuditRequest, is_file, kind_and_name
+from likewise.audit.plan.toml import commented, listed, relative, section
 from likewise.audit.preflight.levels import other_spellings
 from likewise.data.keys import known_keys
 from likewise.errors import ColumnNameWarning, ImageError, StoreError, TableError, VectorError
@@ -58,6 +58,14 @@ _MORE = """
 
 def plan_text(folder: Path | None, request: AuditRequest) -> tuple[str, list[str]]:
     """Return the text of the plan and lines that summarize the data; without a folder, paths are absolute."""
+    document, summary = plan_document(folder, request)
+    text = tomlkit.dumps(document) + _MORE
+    plan_of(text)
+    return text, summary
+
+
+def plan_document(folder: Path | None, request: AuditRequest) -> tuple[tomlkit.TOMLDocument, list[str]]:
+    """Return the plan as a document, and lines that summarize the data."""
     if request.images is not None and not request.images.is_dir():
         raise ImageError(f"Folder of images not found: {request.images}")
     images = request.source.faces()
@@ -70,10 +78,7 @@ def plan_text(folder: Path | None, request: AuditRequest) -> tuple[str, list[str
         images.attribute(name)
     names = wanted or _usable(images, request.protected)
     _check_vectors(request.vectors, images)
-    summary = _summary(images, request, contrast, names)
-    text = tomlkit.dumps(_document(request, folder, names)) + _MORE
-    plan_of(text)
-    return text, summary
+    return _document(request, folder, names), _summary(images, request, contrast, names)
 
 
 def init_audit(folder: Path, request: AuditRequest, *, force: bool) -> list[str]:
@@ -95,18 +100,24 @@ def write_or_resume(folder: Path, request: AuditRequest, *, force: bool, dry_run
     """
     _need_folder(folder)
     text, lines = plan_text(folder, request)
+    if dry_run and not folder.is_dir():
+        text = plan_text(None, request)[0]  # nothing is relative to a missing folder
+    return text, write_plan(folder, text, lines, force=force, dry_run=dry_run)
+
+
+def write_plan(folder: Path, text: str, lines: list[str], *, force: bool, dry_run: bool = False) -> list[str]:
+    """Write a plan, unless it is there; another one is overwritten only by force. Return lines for the terminal."""
+    _need_folder(folder)
     path = folder / PLAN
     there = path.read_text(encoding="utf-8") if path.is_file() else ""
     if there and there != text and not force:
         fix = f"Use it with: likewise run {folder}; or overwrite it with --force."
         raise StoreError(f"{path} is the plan of another audit, or was edited", fix=fix)
     if dry_run:
-        said = f"resumes {path}" if there == text else f"would write {path}"
-        text = text if folder.is_dir() else plan_text(None, request)[0]  # nothing is relative to a missing folder
-        return text, [said, *lines]
+        return [f"resumes {path}" if there == text else f"would write {path}", *lines]
     if there != text:
         write_text(path, text)
-    return text, [f"{'resumes' if there == text else 'wrote'} {path}", *lines]
+    return [f"{'resumes' if there == text else 'wrote'} {path}", *lines]
 
 
 def _need_folder(folder: Path) -> None:
@@ -120,38 +131,23 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
         document.add(tomlkit.comment(line))
     document.add("format", tomlkit.item(FORMAT))
     document.add("seed", tomlkit.item(request.seed))
-    document.add("covariates", _commented(names, "balanced by the matching, adjusted for by the estimates"))
+    document.add("covariates", commented(names, "balanced by the matching, adjusted for by the estimates"))
     if request.vectors:
-        document.add("vectors", _commented(_relative(request.vectors, folder), "used as they are"))
+        document.add("vectors", commented(relative(request.vectors, folder), "used as they are"))
     document.add("data", _data(request, folder))
-    document.add("contrast", _table(
+    document.add("contrast", section(
         column=request.protected, focal=request.focal, reference=request.reference,
         comment="every difference is focal - reference",
     ))  # fmt: skip
-    for name, section in _space(request, names).items():
-        document.add(name, section)
+    for name, made in _space(request, names).items():
+        document.add(name, made)
     document.add("match", _match())
-    trials = _table(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
+    trials = section(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
     document.add("trials", trials)
     for name, tables in _raters(request, folder).items():
         document.add(name, tables)
-    document.add("report", _table(title=request.title, show_images=_commented(False, "true shows images of people")))
+    document.add("report", section(title=request.title, show_images=commented(False, "true shows images of people")))
     return document
-
-
-def _table(comment: str = "", **values: Any) -> Table:
-    table = tomlkit.table()
-    if comment:
-        table.comment(comment)
-    for key, value in values.items():
-        table.add(key.rstrip("_"), value)
-    return table
-
-
-def _commented(value: Any, comment: str) -> Any:
-    item = tomlkit.item(value)
-    item.comment(comment)
-    return item
 
 
 def _data(request: AuditRequest, folder: Path | None) -> Table:
@@ -159,14 +155,14 @@ def _data(request: AuditRequest, folder: Path | None) -> Table:
     if request.layout != "table":
         table.add("layout", request.layout)
     if request.images:
-        table.add("images", _relative(request.images, folder))
+        table.add("images", relative(request.images, folder))
     if request.table:
-        table.add("table", _relative(request.table, folder))
-    table.add("image", _commented(request.image_column, "column with the file name, with or without its suffix"))
-    table.add("identity", _commented(request.identity, "column with the identity"))
-    table.add("bad_images", _commented("drop", 'files that do not decode are dropped and listed; or "error"'))
+        table.add("table", relative(request.table, folder))
+    table.add("image", commented(request.image_column, "column with the file name, with or without its suffix"))
+    table.add("identity", commented(request.identity, "column with the identity"))
+    table.add("bad_images", commented("drop", 'files that do not decode are dropped and listed; or "error"'))
     missing = "drop" if request.skip_missing else "error"
-    table.add("missing_images", _commented(missing, 'rows without a file: "error", or "drop" and count them'))
+    table.add("missing_images", commented(missing, 'rows without a file: "error", or "drop" and count them'))
     if request.renamed:
         renamed = tomlkit.inline_table()
         renamed.update(request.renamed)
@@ -177,8 +173,8 @@ def _data(request: AuditRequest, folder: Path | None) -> Table:
 
 
 def _match() -> Table:
-    table = _table(
-        antiexact=_commented(["identity"], "an identity is in one pair at most"),
+    table = section(
+        antiexact=commented(["identity"], "an identity is in one pair at most"),
     )
     for line in (
         'exact = ["eyeglasses"]       # columns in which both images agree',
@@ -190,32 +186,25 @@ def _match() -> Table:
     return table
 
 
-def _relative(path: Path, folder: Path | None) -> str:
-    """Return a path as the plan in this folder has it; without a folder, absolute."""
-    if folder is None:
-        return path.resolve().as_posix()
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-
-
 def _space(request: AuditRequest, names: list[str]) -> Mapping[str, Table]:
     """Return the sections of the feature space."""
     if request.vectors:
         return {}
     encoder = request.encoder or ("" if request.images else COLUMNS)
     if encoder == COLUMNS:
-        return {"encode": _table(comment="distances are between these columns", columns=names)}
+        return {"encode": section(comment="distances are between these columns", columns=names)}
     if encoder:
         kind, name = kind_and_name(encoder, ("perceptual", "recognizer", "classifier"))
-        size = {"size": _commented(64, "pixels that are compared")} if kind == "perceptual" else {}
-        return {"encode": _table(comment="distances are between these features", **{kind: name}, **size)}
+        size = {"size": commented(64, "pixels that are compared")} if kind == "perceptual" else {}
+        return {"encode": section(comment="distances are between these features", **{kind: name}, **size)}
     weight = "weight of the rows' deviation from their mean"
     if request.generator == "world":
-        own = _commented("world", "the built-in toy: it draws the images of the simulation only")
-        return {"project": _table(generator=own, perceptual="pixels", lambda_=_commented(1e-4, weight))}
-    generator = _commented(request.generator or "mobilestylegan", "`likewise components` lists others")
+        own = commented("world", "the built-in toy: it draws the images of the simulation only")
+        return {"project": section(generator=own, perceptual="pixels", lambda_=commented(1e-4, weight))}
+    generator = commented(request.generator or "mobilestylegan", "`likewise components` lists others")
     return {
-        "align": _table(comment="to the generator's frame"),
-        "project": _table(generator=generator, perceptual="lpips-alex", lambda_=_commented(0.1, weight)),
+        "align": section(comment="to the generator's frame"),
+        "project": section(generator=generator, perceptual="lpips-alex", lambda_=commented(0.1, weight)),
     }
 
 
@@ -223,35 +212,28 @@ def _raters(request: AuditRequest, folder: Path | None) -> Mapping[str, Table | 
     """Return the sections of raters, precomputed answers, counterfactuals and responses."""
     sections: dict[str, Table | AoT] = {}
     if request.rater:
-        sections["rater"] = _listed([_rater(given, folder) for given in request.rater])
+        sections["rater"] = listed([_rater(given, folder) for given in request.rater])
     files = [_precomputed(request, folder, kind, entry) for kind in FILES for entry in getattr(request, kind)]
     if files:
-        sections["precomputed"] = _listed(files)
+        sections["precomputed"] = listed(files)
     if request.editor:
         comment = "the same images with only the attribute edited"
-        sections["counterfactual"] = _table(comment=comment, editor=request.editor)
+        sections["counterfactual"] = section(comment=comment, editor=request.editor)
         sections["validity"] = _validity()
     if request.people:
         options = tomlkit.inline_table()
-        options.update({"path": _relative(request.people, folder)})
-        sections["collect"] = _table(comment="responses of people", crowd="file", options=options)
+        options.update({"path": relative(request.people, folder)})
+        sections["collect"] = section(comment="responses of people", crowd="file", options=options)
     return sections
-
-
-def _listed(tables: list[Table]) -> AoT:
-    every = tomlkit.aot()
-    for table in tables:
-        every.append(table)
-    return every
 
 
 def _rater(given: str, folder: Path | None) -> Table:
     kind, name = kind_and_name(given)
-    return _table(kind=kind, name=_relative(Path(name), folder) if is_file(name) else name)
+    return section(kind=kind, name=relative(Path(name), folder) if is_file(name) else name)
 
 
 def _validity() -> Table:
-    table = _table(comment="whether the attribute changed, and nothing else; default: available networks validate")
+    table = section(comment="whether the attribute changed, and nothing else; default: available networks validate")
     for line in (
         'target = "faceres-gender: female"   # validators should have no part in the editing, and not be audited',
         'held = ["emotion: happy"]           # an image whose edits break a rule is excluded from the slopes',
@@ -265,12 +247,12 @@ def _precomputed(request: AuditRequest, folder: Path | None, kind: str, entry: s
     """Return a section of precomputed answers: NAME=FILE, or FILE, whose stem is then the name."""
     name, sign, rest = entry.partition("=")
     path = Path(rest if sign else entry)
-    values: dict[str, Any] = {"rater": name if sign else path.stem, kind: _relative(path, folder)}
+    values: dict[str, Any] = {"rater": name if sign else path.stem, kind: relative(path, folder)}
     if kind == "scores":
         values["measure"] = "similarity" if request.similarity else "distance"
     if request.scale != 1 and (kind == "labels" or (kind == "scores" and request.similarity)):
         values["scale"] = request.scale
-    return _table(**values)
+    return section(**values)
 
 
 def _check_vectors(path: Path | None, images: Images) -> None:

@@ -16,6 +16,7 @@ import pandas as pd
 
 from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
+from likewise.audit.precomputed import read_entry
 from likewise.audit.preflight.data import check_data
 from likewise.audit.preflight.durations import durations
 from likewise.audit.preflight.needs import is_missing, needs_of
@@ -26,7 +27,7 @@ from likewise.audit.stages import enabled_stages, read_plan
 from likewise.audit.store import PLAN, Folder
 from likewise.data.keys import known_keys
 from likewise.data.precomputed_labels import read_labels
-from likewise.data.precomputed_scores import read_scores
+from likewise.data.scores.measure import need_consistent, separation
 from likewise.errors import LikewiseError, PluginError, TableError, VectorError, nearest, some
 from likewise.rating.models import resolve_model
 from likewise.runtime.registry import SLOTS, components, create
@@ -123,7 +124,7 @@ def _check_answers(root: Path, entry: PrecomputedAnswers, images: Images) -> Non
     if entry.embeddings:
         _check_vectors(path, images)
     elif entry.scores:
-        read_scores(path, images, columns=entry.columns, measure=entry.how, scale=entry.scale)
+        need_consistent(separation(read_entry(path, images, entry), images), entry.rater, entry.how)
     elif not len(read_labels(path, images, entry.rater, columns=entry.columns, scale=entry.scale)):
         raise TableError(f"{path.name} has no answer about an image of the table")
 

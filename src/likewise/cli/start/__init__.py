@@ -1,0 +1,1 @@
+"""The commands of the first minutes: scores, init by questions, doctor."""
