@@ -14,11 +14,13 @@ from likewise import __version__
 from likewise.cli.audit import plan_options
 from likewise.cli.directions import directions, lambdas
 from likewise.cli.fader import fader
-from likewise.cli.failures import LOG, failure
+from likewise.cli.failures import failure
 from likewise.cli.generate import generate
 from likewise.cli.options import cost_options, executor_options, run_options
 from likewise.cli.power import power
+from likewise.cli.run import run_audit
 from likewise.cli.stage_commands import is_paid, stage_help
+from likewise.cli.start.doctor import doctor
 from likewise.cli.start.scores import scores
 from likewise.cli.study.commands import study
 from likewise.cli.sweep_options import sweep_options
@@ -32,7 +34,7 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Human studies", ("study",)),
     ("Planning", ("power",)),
     ("Training", ("directions", "fader")),
-    ("Inspection", ("show", "lambdas", "components", "weights", "reproduce")),
+    ("Inspection", ("doctor", "show", "lambdas", "components", "weights", "reproduce")),
 )
 
 
@@ -65,64 +67,9 @@ def cli(debug: bool) -> None:
     An audit is a folder with a plan (audit.toml). Every stage writes one artifact; artifacts that are up to date are
     kept, and a stopped run resumes.
 
-    Exit codes: 0 done; 2 invalid input; 3 the folder; 4 another run is active; 5 work failed; 6 weights; 70 an internal
-    error; 130 interrupted.
+    Exit codes: 0 done; 1 a part is missing (doctor); 2 invalid input; 3 the folder; 4 another run is active; 5 work
+    failed; 6 weights; 70 an internal error; 130 interrupted.
     """
-
-
-def _budget(*, yes: bool, max_cost: float | None, as_json: bool) -> Any:
-    """At a terminal the costs are confirmed; a script has to accept them beforehand."""
-    from likewise.services.budget import Budget
-
-    def agree(cost: str) -> bool:
-        return yes or (sys.stdin.isatty() and not as_json and click.confirm(f"{cost} Continue?", err=True))
-
-    return Budget(most=max_cost, agree=agree)
-
-
-def _reporter(folder: str, *, quiet: bool, dry_run: bool) -> Any:
-    """Progress goes to the terminal and to the log file of the audit folder."""
-    from likewise.runtime.progress import reporter
-
-    there = (Path(folder) / "audit.toml").is_file()
-    return reporter(quiet=quiet or dry_run, log=None if dry_run or not there else Path(folder) / LOG)
-
-
-def run_audit(
-    folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
-    yes: bool = False, max_cost: float | None = None, text: str = "",
-    executor: str | None = None, workers: int | None = None, address: str | None = None, pdf: bool = False,
-) -> None:  # fmt: skip
-    """Run all stages of an audit folder, or one, and print the outcome."""
-    from likewise.audit.runner import as_plain, run
-
-    budget = _budget(yes=yes, max_cost=max_cost, as_json=as_json)
-    place = {"kind": executor, "workers": workers, "address": address}
-    outcomes = run(
-        folder, reporter=_reporter(folder, quiet=quiet, dry_run=dry_run), only=only, dry_run=dry_run, budget=budget,
-        text=text, place=place,
-    )  # fmt: skip
-    report = Path(folder) / "report.html"
-    written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
-    printed = _printed(report) if pdf and written else None
-    if as_json:
-        plain = {"folder": folder, "stages": as_plain(outcomes), "report": written, "pdf": printed}
-        click.echo(json.dumps(plain, indent=1, default=str))
-    elif dry_run:
-        for outcome in outcomes:
-            click.echo(f"{outcome.stage:<15} {outcome.status:<10} {outcome.artifact:<18} {outcome.why}".rstrip())
-            for note in outcome.notes:
-                click.echo(f"{'':<15} {note}")
-    elif written:
-        click.echo(f"report: {written}")
-        if printed:
-            click.echo(f"pdf: {printed}")
-
-
-def _printed(report: Path) -> str:
-    from likewise.report.pdf import write_pdf
-
-    return str(write_pdf(report))
 
 
 @cli.command()
@@ -267,7 +214,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for _group in (directions, generate, lambdas, fader, power, scores, study, weights):
+for _group in (directions, doctor, generate, lambdas, fader, power, scores, study, weights):
     cli.add_command(_group)
 
 

@@ -81,7 +81,7 @@ class Weight:
                 raise
             raise WeightsError(
                 f"Converting {self.name} needs the package {error.name}, which is not installed",
-                fix="pip install 'likewise[torch,onnx,faces]'",
+                fix="pip install 'likewise[faces]'",
             ) from error
         return converter
 

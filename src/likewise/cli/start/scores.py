@@ -49,7 +49,7 @@ def scores(files: tuple[str, ...], out: Path, columns: str, force: bool, **given
     """
     from likewise.audit.plan.scaffold import write_plan
     from likewise.audit.plan.scores import ScoresRequest, scores_plan
-    from likewise.cli.main import run_audit
+    from likewise.cli.run import run_audit
 
     how = {name: given.pop(name) for name in ("dry_run", "quiet", "as_json")}
     named = tuple(name.strip() for name in columns.split(",") if name.strip())
