@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -197,3 +198,54 @@ def test_what_is_up_to_date_needs_nothing(audit, capsys, monkeypatch, tmp_path):
     (audit / "images" / "spare.txt").write_text("")
     code, _, err = run(capsys, "run", audit)
     assert (code, "problem" in err) == (0, False)
+
+
+def replaced(audit, old: str, new: str) -> None:
+    text = (audit / "audit.toml").read_text()
+    assert old in text
+    (audit / "audit.toml").write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("units", "says"),
+    [
+        (
+            'features = "components"',
+            r"components = 40, but 120 vectors of \d+ numbers have \d+.*Set components to \d+ or less",
+        ),
+        ('features = "scores"', "No directions are shipped for the generator 'world'"),
+    ],
+)
+def test_features_that_the_latents_do_not_have_are_found_before_any_work(audit, capsys, units, says):
+    replaced(audit, "[project]", f"[units]\n{units}\n\n[project]")
+    code, found = checked(capsys, audit)
+    assert (code, bool(re.search(says, problems(found)))) == (2, True), problems(found)
+    code, _, err = run(capsys, "run", audit)
+    assert (code, bool(re.search(says, err))) == (2, True)
+    assert not (audit / "images.parquet").exists(), "nothing was done"
+
+
+def test_keys_of_precomputed_answers_are_checked_when_the_table_is_up_to_date(audit, capsys):
+    assert run(capsys, "run", audit, "--quiet")[0] == 0
+    with (audit / "audit.toml").open("a") as plan:
+        plan.write('[[precomputed]]\nrater = "x"\nlabels = "labels.csv"\n')
+    (audit / "labels.csv").write_text("image,label\nnobody,cat\n")
+    code, _, err = run(capsys, "run", audit)
+    assert (code, "[[precomputed]] 'x'" in err) == (2, True)
+
+
+def test_labels_of_estimate_beside_counterfactuals(audit, capsys, monkeypatch):
+    """Classifiers that cost nothing rate the unedited images too; services rate the edits only."""
+    monkeypatch.setenv("GOOGLE_API_KEY", "none")
+    replaced(audit, "[estimate]", '[estimate]\nlabels = ["smiling"]')
+    assert checked(capsys, audit)[0] == 0
+    replaced(audit, 'kind = "classifier"\nname = "world"', 'kind = "classifier"\nname = "google-vision"')
+    _, found = checked(capsys, audit)
+    assert "services rate the edits only" in problems(found)
+    replaced(
+        audit,
+        '[[rater]]                        # a classifier under audit\nkind = "classifier"\nname = "google-vision"',
+        "",
+    )
+    code, _, err = run(capsys, "check", audit)
+    assert (code, "the plan has no classifier" in err) == (2, True)

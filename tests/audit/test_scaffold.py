@@ -157,3 +157,4 @@ def test_another_spelling_of_a_level_is_named_with_its_count(given, capsys):
     out = capsys.readouterr().out
     assert "2 cells of 'perceived_gender' are in no group because of their spelling" in out
     assert "'FEMALE' (1, probably 'female')" in out
+    assert "neither 2: 'FEMALE' (1), 'Female ' (1)" in out

@@ -15,7 +15,7 @@ from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDista
 from likewise.audit.plan.model import Plan, by_file
 from likewise.design.features import principal_components, scores
 from likewise.design.match import match
-from likewise.errors import PlanError, TableError, some
+from likewise.errors import PlanError, TableError, nearest, some
 from likewise.latents.directions import shipped
 from likewise.latents.fidelity import GATE
 from likewise.runtime.executor import Progress
@@ -77,10 +77,18 @@ def features_of(context: StageContext) -> Vectors | None:
     if units.features == "components":
         found = principal_components(vectors, units.components)
         return Vectors(found.keys, found.values / found.values.std(axis=0), source=found.source)
-    known = shipped(context.plan.project.generator)
-    own = units.own or _own_direction(known.names, context.plan.contrast.column)
+    known, own = shipped(context.plan.project.generator), left_out_direction(context.plan)
     named = dict(zip(known.names, known.gradients, strict=True))
     return scores(vectors, {name: gradient for name, gradient in named.items() if name != own})
+
+
+def left_out_direction(plan: Plan) -> str:
+    """Return the direction that scores leave out: the one that [units] names, or that of the contrast."""
+    names, own = shipped(plan.project.generator).names, plan.units.own
+    if own and own not in names:
+        fix = nearest(own, names) or f"The directions are {some(names, 14)}."
+        raise PlanError(f"Unknown direction {own!r} as own in [units]", fix=fix)
+    return own or _own_direction(names, plan.contrast.column)
 
 
 def _own_direction(names: Sequence[str], column: str) -> str:

@@ -96,7 +96,8 @@ def principal_components(vectors: Vectors, count: int) -> Vectors:
     values = _mean_rows(vectors)
     values -= values.mean(axis=0)
     if not 1 <= count <= min(values.shape):
-        raise SpecError(f"{count} components of {values.shape[0]} vectors of {values.shape[1]} numbers do not exist")
+        fix = f"Use 1 to {min(values.shape)}."
+        raise SpecError(f"{values.shape[0]} vectors of {values.shape[1]} numbers have no {count} components", fix=fix)
     _, axes = np.linalg.eigh(values.T @ values)
     axes = axes[:, ::-1][:, :count]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(count)] < 0, -1.0, 1.0)  # a sign that is fixed

@@ -250,6 +250,6 @@ def _raters(plan: Plan) -> list[str]:
     twice = sorted({name for name in names if names.count(name) > 1})
     found = [f"Two [[precomputed]] have the rater {name!r}. Give each its own name." for name in twice]
     labels = any(not entry.recognizes for entry in plan.precomputed)
-    if plan.estimate.labels and not (plan.classifiers and plan.counterfactual is None) and not labels:
-        found.append("labels in [estimate] have no effect: no classifier rates the unedited images.")
+    if plan.estimate.labels and not plan.classifiers and not labels:
+        found.append("labels in [estimate] have no effect: the plan has no classifier. Add one, or remove them.")
     return found

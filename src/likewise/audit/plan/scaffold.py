@@ -15,7 +15,7 @@ from likewise.audit.plan.file import PLAN, plan_of
 from likewise.audit.plan.migrations import FORMAT
 from likewise.audit.plan.request import COLUMNS, FILES, AuditRequest, is_file, kind_and_name
 from likewise.audit.plan.toml import commented, listed, relative, section
-from likewise.audit.preflight.levels import other_spellings
+from likewise.audit.preflight.levels import other_spellings, values_in_no_group
 from likewise.data.keys import known_keys
 from likewise.errors import ColumnNameWarning, ImageError, StoreError, TableError, VectorError
 from likewise.runtime.pixels import find
@@ -276,7 +276,7 @@ def _summary(images: Images, request: AuditRequest, contrast: Contrast, names: l
     counts = (int((side == 1).sum()), int((side == -1).sum()), int((side == 0).sum()))
     lines = [
         f"  {len(images)} images of {images.identities.nunique()} identities{_missing(images, request.images)}",
-        f"  {contrast.focal} {counts[0]}, {contrast.reference} {counts[1]}, neither {counts[2]}",
+        f"  {contrast.focal} {counts[0]}, {contrast.reference} {counts[1]}, {_neither(images, contrast, counts[2])}",
         f"  covariates: {', '.join(names) or 'none'}",
     ]
     if spelling := other_spellings(images, contrast):
@@ -285,6 +285,10 @@ def _summary(images: Images, request: AuditRequest, contrast: Contrast, names: l
         warnings.simplefilter("always", ColumnNameWarning)
         images.warn_of_unsourced_columns()
     return lines + [f"  note: {entry.message}" for entry in caught]
+
+
+def _neither(images: Images, contrast: Contrast, count: int) -> str:
+    return f"neither {count}" + (f": {values_in_no_group(images, contrast)}" if count else "")
 
 
 def _missing(images: Images, folder: Path | None) -> str:

@@ -14,21 +14,23 @@ from typing import Any
 
 import pandas as pd
 
+from likewise.audit.artifacts import IMAGES
 from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
 from likewise.audit.precomputed import read_entry
 from likewise.audit.preflight.data import check_data
 from likewise.audit.preflight.durations import durations
+from likewise.audit.preflight.features import check_features
 from likewise.audit.preflight.needs import is_missing, needs_of
 from likewise.audit.preflight.problem import Check, missing_weight
-from likewise.audit.raters import costs, services_of
+from likewise.audit.raters import classifies, costs, services_of
 from likewise.audit.stage import ComponentUse, Stage
 from likewise.audit.stages import enabled_stages, read_plan
 from likewise.audit.store import PLAN, Folder
 from likewise.data.keys import known_keys
 from likewise.data.precomputed_labels import read_labels
 from likewise.data.scores.measure import need_consistent, separation
-from likewise.errors import LikewiseError, PluginError, TableError, VectorError, nearest, some
+from likewise.errors import LikewiseError, PlanError, PluginError, TableError, VectorError, nearest, some
 from likewise.rating.models import resolve_model
 from likewise.runtime.registry import SLOTS, components, create
 from likewise.services.budget import Budget
@@ -57,6 +59,7 @@ def check_audit(root: str | Path, *, decode: bool = False, measure: bool = False
     stages = enabled_stages(plan)
     check_inputs(found, folder, plan, stages, images)
     check_components(found, folder, plan, stages, names_only=False)
+    check_matched_features(found, folder, plan, stages, images)
     check_services(found, folder, plan)
     if not plan.rater and not plan.precomputed and plan.collect is None:
         found.notes.append("the plan has no rater: the report will show the design alone")
@@ -68,15 +71,31 @@ def check_audit(root: str | Path, *, decode: bool = False, measure: bool = False
 def preflight(folder: Folder, plan: Plan, stages: Sequence[Stage]) -> Check:
     """Check what these stages need, and raise all problems at once; quick checks come first."""
     found = Check(plan.report.title, [stage.name for stage in stages])
-    images = None
-    if any(stage.name == "read" for stage in stages):
-        images = check_data(found, folder.root, plan, whole=False, files_only=True)
+    images = _images(found, folder, plan, stages)
     check_inputs(found, folder, plan, stages, images)
     check_components(found, folder, plan, stages, names_only=True)
     found.raise_problems()
     check_components(found, folder, plan, stages, names_only=False)
+    check_matched_features(found, folder, plan, stages, images)
     found.raise_problems()
     return found
+
+
+def _images(found: Check, folder: Folder, plan: Plan, stages: Sequence[Stage]) -> Images | None:
+    """Return the images of a run: checked where they will be read, else as they were read."""
+    if any(stage.name == "read" for stage in stages):
+        return check_data(found, folder.root, plan, whole=False, files_only=True)
+    read = folder.path(IMAGES)
+    return Images.read(read) if read.is_file() else None
+
+
+def check_matched_features(
+    found: Check, folder: Folder, plan: Plan, stages: Sequence[Stage], images: Images | None
+) -> None:
+    """Check the features of the matching; those of a generator only where nothing else is missing."""
+    known = found.ready or not plan.projects
+    if images is not None and known and any(stage.name == "match" for stage in stages):
+        check_features(found, folder.root, plan, images)
 
 
 def missing_weights(folder: str | Path) -> list[str]:
@@ -101,6 +120,10 @@ def check_inputs(found: Check, folder: Folder, plan: Plan, stages: Sequence[Stag
         })  # fmt: skip
         if not place.exists() and path != plan.data.table:
             found.problem(f"File not found: {path} (in {folder.root})", "Paths are relative to the plan.")
+    if plan.estimate.labels and not classifies(plan):
+        fix = "Remove them, or add answers of the service as [[precomputed]]."
+        problem = "labels in [estimate] have no effect: beside [counterfactual], services rate the edits only"
+        found.problem(problem, fix, kind=PlanError)
     if images is None:
         return
     if any(stage.name == "project" for stage in stages) and plan.vectors and (folder.root / plan.vectors).exists():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from likewise.errors import nearest
@@ -9,9 +11,10 @@ from likewise.tables import Contrast, Images
 from likewise.tables.contrast import written
 
 
-def counted_values(images: Images, column: str, most: int = 8) -> str:
-    """Return the values of a column with their counts: ``'female' (120), 'FEMALE' (2)``."""
-    counts = images.frame[column].map(written, na_action="ignore").astype(object).fillna("").astype(str).value_counts()
+def counted_values(images: Images, column: str, most: int = 8, *, but: Collection[str] = ()) -> str:
+    """Return the values of a column with their counts, ``'female' (120), 'FEMALE' (2)``; without those in ``but``."""
+    values = images.frame[column].map(written, na_action="ignore").astype(object).fillna("").astype(str)
+    counts = values[~values.isin(list(but))].value_counts()
     shown = [f"{repr(value[:40]) if value else 'empty'} ({count})" for value, count in _plain(counts).items()]
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
 
@@ -30,6 +33,11 @@ def missing_levels(images: Images, contrast: Contrast) -> list[tuple[str, str]]:
             fix = f"Its values are {counted_values(images, contrast.column)}. {near}".strip()
             found.append((f"No cell of {contrast.column!r} is {str(level)!r}", fix))
     return found
+
+
+def values_in_no_group(images: Images, contrast: Contrast) -> str:
+    """Return the values that are neither level, with their counts; empty where there are none."""
+    return counted_values(images, contrast.column, but=[written(contrast.focal), written(contrast.reference)])
 
 
 def other_spellings(images: Images, contrast: Contrast) -> str:
