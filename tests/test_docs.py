@@ -114,11 +114,29 @@ def test_the_api_reference_has_only_what_exists():
 def test_every_public_name_has_a_docstring_with_an_example(name):
     found = public(name)
     text = inspect.getdoc(found) or ""
-    assert text
     assert ">>>" in text
+    assert "doctest: +SKIP" not in text, "an example that does not run"
     if inspect.isfunction(found):
-        for section in ("Parameters", "Returns"):
-            assert f"{section}\n{'-' * len(section)}\n" in text
+        assert "\nReturns\n-------\n" in text
+    section = text.partition("\nParameters\n----------\n")[2].partition("\n\n")[0]
+    named = set(
+        re.findall(
+            r"\*{0,2}(\w+)", " ".join(line.partition(" :")[0] for line in section.splitlines() if line[0] != " ")
+        )
+    )
+    assert set(inspect.signature(found).parameters) <= named
+
+
+@pytest.mark.parametrize("name", ["audit", "report"])
+def test_help_of_a_package_that_is_called_is_that_of_the_function(name):
+    text = pydoc.plain(pydoc.render_doc(getattr(lw, name)))
+    assert all(part in text for part in ("Parameters", "Returns", ">>> "))
+
+
+def test_help_explains_the_choices_of_a_matching():
+    text = pydoc.plain(pydoc.render_doc(MatchSpec))
+    assert "distance : {'euclidean', 'mahalanobis', 'propensity', 'precomputed'}, default 'euclidean'" in text
+    assert "propensity: the difference of propensity scores" in text
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -55,10 +55,16 @@ class Audit:
     Examples
     --------
     >>> import likewise as lw
-    >>> audit = lw.Audit("my-audit")  # doctest: +SKIP
-    >>> audit.check()  # doctest: +SKIP
-    >>> audit.run()  # doctest: +SKIP
-    >>> audit.estimates.where(stat="gap")  # doctest: +SKIP
+    >>> import tempfile
+    >>> from likewise.demo.toy import make_toy
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> make_toy(folder, identities=20, confounding=1.0, seed=1, reporter=Quiet())  # or: likewise init DIR ...
+    >>> audit = lw.Audit(folder)
+    >>> audit.check().ready
+    True
+    >>> _ = audit.run("read", progress=False)  # audit.run() runs every stage
+    >>> print(audit.images.identities.nunique(), audit.plan.contrast)
+    20 perceived_gender: female - male
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -7,6 +7,7 @@ package itself is callable, and passes the call on.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,10 @@ def make_callable(package: str, function: str) -> None:
     module, _, name = function.partition(":")
 
     class CallableModule(ModuleType):
+        @property
+        def __doc__(self) -> str:  # type: ignore[override]  # help() and ? show the function's text too
+            return f"{vars(self).get('__doc__')}\n\n{inspect.getdoc(self.__wrapped__)}"
+
         @property
         def __wrapped__(self) -> Any:  # inspect.signature and help() show the function
             return getattr(importlib.import_module(module), name)

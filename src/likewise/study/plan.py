@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from likewise.study.config.sections import StudyPlan
 from likewise.study.config.validate import check_study
+from likewise.tables.field_docs import documented
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class Study(StudyPlan):
     """The plan of a human study. Its file is study.toml (``likewise.study.config.load.read_study``).
@@ -17,11 +19,15 @@ class Study(StudyPlan):
 
     Examples
     --------
-    ``likewise study init DIR`` writes an example study.
-
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from likewise.cli.study.example import make_example
     >>> from likewise.study.config.load import read_study
-    >>> study = read_study("study/study.toml")  # doctest: +SKIP
-    >>> print(study)  # doctest: +SKIP
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = make_example(folder, "skin-tone")  # or: likewise study init DIR --kind skin-tone
+    >>> study = read_study(folder / "study.toml")
+    >>> print(study.kind, study.raters_per_unit)
+    skin-tone 3
     """
 
     def __post_init__(self) -> None:

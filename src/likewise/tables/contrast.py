@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import pandas as pd
 
 from likewise.errors import ContrastError, nearest, some
+from likewise.tables.field_docs import documented
 from likewise.tables.images import Images
 
 Level = str | int | float | bool
 
 
+@documented
 @dataclass(frozen=True)
 class Contrast:
     """Two levels of one column. Every difference in likewise is *focal minus reference*.
@@ -24,8 +26,11 @@ class Contrast:
     """
 
     column: str
+    """The column of the protected attribute."""
     focal: Level
+    """The level whose difference from the reference is estimated."""
     reference: Level
+    """The level that it is compared with."""
 
     def __post_init__(self) -> None:
         if not self.column:

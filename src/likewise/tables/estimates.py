@@ -121,6 +121,11 @@ class Estimates(Table):
     (independent clusters), ``method`` and ``estimand``. A missing interval is empty on both ends; an interval contains
     its estimate.
 
+    Parameters
+    ----------
+    frame : DataFrame
+        One row an estimate, with these columns.
+
     Examples
     --------
     >>> line = row("age", "smd", "all", "female - male", 0.25, n=100, method="pooled sd")

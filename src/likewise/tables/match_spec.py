@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, get_args
 from likewise.errors import LikewiseWarning, SpecError, nearest, some
 from likewise.tables.caliper import Limit, calipers
 from likewise.tables.contrast import written
+from likewise.tables.field_docs import documented
 
 Method = Literal["nearest", "optimal", "cardinality"]
 Distance = Literal["euclidean", "mahalanobis", "propensity", "precomputed"]
@@ -43,6 +44,7 @@ MAX_SMD = 0.1  # what cardinality matching keeps unless the spec names another
 SEPARATED = 0.95  # an AUC of the score above this leaves little overlap
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class MatchSpec:
     """How units are matched across a contrast, in MatchIt's vocabulary. Every rule is a hard constraint.

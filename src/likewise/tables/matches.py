@@ -41,6 +41,25 @@ class Matches(Table):
     ``dropped`` (how many units of each side were left out, and why: matched + dropped = offered) and the ``estimand``:
     over which units a matched estimate averages, given what was dropped.
 
+    Parameters
+    ----------
+    frame : DataFrame
+        One row a pair, with the columns ``pair``, ``a`` and ``b``.
+    spec : MatchSpec, optional
+        The rules that they were matched by.
+    ledger : DataFrame, optional
+        For each pair and constraint whether it holds; a constraint that does not hold is an error.
+    dropped : DataFrame, optional
+        What was left out, and why.
+    offered : mapping of str to int, optional
+        How many units of each side there were.
+    note : str
+        What a reader has to know about this matching.
+    estimand : str
+        Over which units a matched estimate averages.
+    unit : {"image", "trial"}
+        What was matched.
+
     Examples
     --------
     >>> import pandas as pd

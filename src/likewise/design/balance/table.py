@@ -51,7 +51,6 @@ def balance(
     ruler
         Differences are standardized by the *unmatched* standard deviation, so that matching cannot change its own unit:
         the root of the mean of the two variances ("pooled"), or that of one group ("focal" is MatchIt's for the ATT).
-
     level
         The confidence level of the intervals.
 

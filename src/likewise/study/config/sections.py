@@ -142,35 +142,57 @@ class StudyPlan:
     """All sections of a plan. ``Study`` is the validated form."""
 
     title: Text
+    """The title, by language where there are several."""
     kind: str
+    """What is asked: a kind that is known, such as skin-tone, or own questions."""
     questions: tuple[Question, ...]
+    """The questions about each unit."""
     units: tuple[Item, ...]
+    """What raters answer about."""
     images: Path
     """The folder that image file names are relative to."""
     consent: Consent
+    """What raters agree to before anything is recorded."""
     instructions: Instructions
+    """What raters read first and can open at any time."""
     raters: int
     """How many raters are expected; more may join while units are below their quota."""
     raters_per_unit: int
+    """The quota: responses of different raters about each unit."""
     tasks_per_rater: int
+    """The most units that one rater sees."""
     comprehension: Comprehension = field(default_factory=Comprehension)
+    """Questions about the instructions."""
     training: Training = field(default_factory=Training)
+    """Items with feedback, and the share that qualifies."""
     gold: Controls = field(default_factory=Controls)
+    """Units with a known answer."""
     attention: Controls = field(default_factory=Controls)
+    """Units that anyone who looks answers correctly."""
     arms: tuple[Arm, ...] = ()
+    """Versions of the study that raters are randomized to."""
     exclusion: Exclusion = field(default_factory=Exclusion)
+    """Whose responses are not analyzed, decided before the study."""
     pay: Pay = field(default_factory=Pay)
+    """What raters are paid."""
     completion: Completion = field(default_factory=Completion)
+    """The codes and the address that raters get at the end."""
     gap: Gap | None = None
+    """The gap that the study should detect."""
     languages: tuple[str, ...] = ("en",)
+    """The languages that raters can choose."""
     certainty: bool = False
+    """Also ask how sure the rater is."""
     comment: bool = False
+    """Also offer a field for a comment."""
     skip: bool = False
     """Offer "I cannot tell", which is recorded as a missing value."""
     hold_minutes: float = 20.0
     """A task without a response for this long is reassigned to another rater."""
     seed: int = 0
+    """For the order of units and the assignment to arms."""
     format: int = FORMAT
+    """The format of the plan."""
 
     @cached_property
     def items(self) -> dict[str, Item]:
