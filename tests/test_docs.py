@@ -28,6 +28,7 @@ from likewise.audit.plan.sections import (
     DataPlan,
     EncodePlan,
     EstimatePlan,
+    GroupsPlan,
     RaterPlan,
     ReportPlan,
     TrialsPlan,
@@ -170,8 +171,9 @@ def test_every_key_of_the_plan_is_documented(key):
 SECTIONS = {
     "data": DataPlan, "units": UnitsPlan, "trials": TrialsPlan, "rater": RaterPlan, "precomputed": PrecomputedAnswers,
     "counterfactual": SweepSpec, "validity": ValiditySpec, "collect": CollectPlan, "estimate": EstimatePlan,
-    "report": ReportPlan, "executor": Executor, "encode": EncodePlan, "secondary_distance": SecondaryDistance,
-    "reference_difficulty": ReferenceDifficulty, "precomputed_distances": PrecomputedDistances,
+    "groups": GroupsPlan, "report": ReportPlan, "executor": Executor, "encode": EncodePlan,
+    "secondary_distance": SecondaryDistance, "reference_difficulty": ReferenceDifficulty,
+    "precomputed_distances": PrecomputedDistances,
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from likewise.analysis.crowd.agreement import agreement
     from likewise.analysis.crowd.quality import quality
     from likewise.analysis.gaps.estimate import gaps
+    from likewise.analysis.groups.estimate import by_group
     from likewise.analysis.sensitivity.matched_gaps import sensitivity
     from likewise.analysis.slopes.estimate import slopes
     from likewise.analysis.verdict import verdicts
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from likewise.rating.rate import rate
     from likewise.report import figures
     from likewise.report.figures.estimates import gap_plot, love_plot, rate_plot
+    from likewise.report.figures.groups import group_plot
     from likewise.report.page import write_report as report
     from likewise.simulation import World
     from likewise.study.plan import Study
@@ -44,9 +46,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 __all__ = [
     "Audit", "Contrast", "Estimates", "Images", "MatchSpec", "Matches", "Ratings", "Study", "Trials", "Vectors",
-    "World", "agreement", "audit", "balance", "collect", "counterfactual", "describe", "embed", "error_rates",
-    "figures", "gap_plot", "gaps", "love_plot", "match", "match_levels", "project", "quality", "rate", "rate_plot",
-    "report", "retrieval", "scores", "sensitivity", "slopes", "trials", "validate_edits",
+    "World", "agreement", "audit", "balance", "by_group", "collect", "counterfactual", "describe", "embed",
+    "error_rates", "figures", "gap_plot", "gaps", "group_plot", "love_plot", "match", "match_levels", "project",
+    "quality", "rate", "rate_plot", "report", "retrieval", "scores", "sensitivity", "slopes", "trials",
+    "validate_edits",
     "verdicts",
 ]  # fmt: skip
 
@@ -60,6 +63,7 @@ _HOME = {
     "World": "likewise.simulation",
     "agreement": "likewise.analysis.crowd.agreement",
     "balance": "likewise.design.balance.table",
+    "by_group": "likewise.analysis.groups.estimate",
     "collect": "likewise.rating.collect",
     "counterfactual": "likewise.counterfactuals.edit",
     "describe": "likewise.data.describe",
@@ -67,6 +71,7 @@ _HOME = {
     "error_rates": "likewise.analysis.verification.error_rates",
     "figures": "likewise.report",
     "gaps": "likewise.analysis.gaps.estimate",
+    "group_plot": "likewise.report.figures.groups",
     "match": "likewise.design.match",
     "match_levels": "likewise.design.levels",
     "project": "likewise.latents.project",

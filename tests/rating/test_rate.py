@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import likewise as lw
 from invariants import check_ratings, check_vectors
 from likewise.errors import PluginError
+from likewise.rating.encode import columns_as_vectors
 from likewise.rating.rate import Embedding, Scoring, embeddings_as_vectors, rate_images, rate_trials, said_foreign
 from likewise.runtime import registry
 from likewise.simulation.components import WorldClassifier, WorldRecognizer
@@ -88,3 +90,9 @@ def test_labels_in_another_language_are_counted(language, labels, says):
     told = said_foreign("tagger", labels, language)
     assert len(told) == len(says)
     assert all(words in note for words, note in zip(says, told, strict=True))
+
+
+def test_a_column_of_words_is_spread_over_its_levels() -> None:
+    frame = pd.DataFrame({"image": list("abcd"), "identity": list("abcd"), "perceived_race": ["x", "y", "x", None]})
+    found = columns_as_vectors(lw.Images(frame), ["perceived_race"])
+    assert list(found.keys) == ["a", "b", "c"] and found.values.shape == (3, 2)

@@ -23,8 +23,10 @@ from likewise.audit.artifacts import (
     VALIDITY,
 )
 from likewise.audit.context import StageContext
+from likewise.audit.estimate.groups import requests
 from likewise.audit.plan.compose import compose_plan
 from likewise.audit.plan.model import Plan
+from likewise.audit.plan.sections import GroupsPlan
 from likewise.audit.preflight.check import check_audit
 from likewise.audit.preflight.problem import Check
 from likewise.audit.runner import CURRENT, Outcome, Run, preview, run
@@ -199,6 +201,27 @@ class Audit:
     def estimates(self) -> Estimates:
         """The estimates."""
         return self._read(Estimates, ESTIMATES)
+
+    def by_group(self, *by: str, reference: str = "", suppress_below: int = 0) -> Estimates:
+        """Estimate every quantity of the audit in the groups of some columns, or in their intersections.
+
+        Parameters
+        ----------
+        *by : str
+            Columns of the images, e.g. ``"perceived_race", "perceived_gender"``.
+        reference : str
+            The group that the others are compared with, e.g. ``"White, Male"``; by default the overall value.
+        suppress_below : int
+            Groups with fewer rated identities are left out.
+
+        Returns
+        -------
+        Estimates
+            As :func:`likewise.by_group` returns them, for recognizers, classifiers and people.
+        """
+        asked = GroupsPlan(by=by, reference=reference, suppress_below=suppress_below)
+        self._need(RATINGS)
+        return Estimates.together(estimate() for estimate in requests(self._context, asked))
 
     @property
     def _context(self) -> StageContext:

@@ -16,6 +16,7 @@ from likewise.cli.directions import directions, lambdas
 from likewise.cli.fader import fader
 from likewise.cli.failures import failure
 from likewise.cli.generate import generate
+from likewise.cli.groups import groups
 from likewise.cli.options import cost_options, executor_options, run_options
 from likewise.cli.power import power
 from likewise.cli.run import run_audit
@@ -34,7 +35,7 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Human studies", ("study",)),
     ("Planning", ("power",)),
     ("Training", ("directions", "fader")),
-    ("Inspection", ("doctor", "show", "lambdas", "components", "weights", "reproduce")),
+    ("Inspection", ("doctor", "show", "groups", "lambdas", "components", "weights", "reproduce")),
 )
 
 
@@ -214,7 +215,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for _group in (directions, doctor, generate, lambdas, fader, power, scores, study, weights):
+for _group in (directions, doctor, generate, groups, lambdas, fader, power, scores, study, weights):
     cli.add_command(_group)
 
 

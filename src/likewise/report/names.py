@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pandas as pd
@@ -14,7 +15,10 @@ LABELED = "Share labeled "
 """How the analysis starts the name of a label's share; the report may not import the analysis."""
 UNMATCHED, EDITED = "unmatched, unadjusted", "counterfactual edits"
 REGRESSION = "unmatched, regression-adjusted"
+_AT_FMR = re.compile(r"(F\w*MR.*) at FMR ([\d.e-]+)")
+_AT_THRESHOLD = re.compile(r"(F\w*MR.*) at its threshold ([-\d.e]+)")
 _QUESTIONS = {
+    "failure to acquire": "Failure to acquire",
     "distance": "Mean genuine (mated) distance",
     "same": "Share of genuine pairs answered 'same person'",
     "same, confidence": "Mean confidence of answers to genuine pairs",
@@ -92,12 +96,22 @@ def quantity(name: str) -> str:
     'Mean genuine (mated) distance (arcface)'
     """
     rater, _, question = name.partition(": ")
-    return f"{_QUESTIONS.get(question, plain(question))} ({rater})" if question else plain(name)
+    return f"{measure(name)} ({rater})" if question else plain(name)
 
 
 def measure(name: str) -> str:
-    """Write the question of a quantity without the system."""
+    """Write the question of a quantity without the system.
+
+    Examples
+    --------
+    >>> measure("arcface: FNMR at FMR 0.001")
+    'FNMR at FMR 0.1 %'
+    """
     question = name.partition(": ")[2]
+    if point := _AT_FMR.fullmatch(question):
+        return f"{point[1]} at FMR {round(100 * float(point[2]), 6):g} %"
+    if point := _AT_THRESHOLD.fullmatch(question):
+        return f"{point[1]} at the vendor's threshold ({point[2]})"
     return _QUESTIONS.get(question, plain(question)) if question else plain(name)
 
 

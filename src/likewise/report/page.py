@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from likewise import __version__
 from likewise.report.figures.designs import design_plot, specification_plot
 from likewise.report.figures.estimates import gap_plot, love_plot, rate_plot
+from likewise.report.figures.groups import group_plot
 from likewise.report.figures.style import NARROW, WIDE, to_svg
 from likewise.report.figures.verification import det_plot, score_plot
 from likewise.report.names import Naming, quantity
@@ -40,6 +41,7 @@ from likewise.report.sections.fidelity import fidelity_differs, fidelity_rows
 from likewise.report.sections.front_matter import FrontMatter, datasheet
 from likewise.report.sections.gallery import Wall, strip
 from likewise.report.sections.gaps import gap_tables
+from likewise.report.sections.groups import group_sections
 from likewise.report.sections.labels import label_finding, label_tables, many_labels
 from likewise.report.sections.slopes import (
     edit_validity,
@@ -79,6 +81,7 @@ PARTS = (
     Part("error-rates", "Error rates", "errors", ("errors",)),
     Part("gaps", "Gaps", "gaps", ("gaps",)),
     Part("labels", "Labels by design", "labels", ("labels",)),
+    Part("groups", "Groups and intersections", "groups", ("groups",)),
     Part("matching", "Matching", "matching"),
     Part("fidelity", "Fidelity of the reconstructions", "fidelity", ("fidelity",)),
     Part("balance", "Covariate balance", "balance", ("balance",)),
@@ -227,6 +230,7 @@ def _outcomes(estimates: Estimates, contrast: Contrast, naming: Naming) -> dict[
             for gap in gap_tables(estimates, naming)
         ],
         "labels": label_tables(estimates),
+        "groups": _groups(estimates),
         "curves": [_curve(name, rows) for name, rows in curves(estimates)],
         "slopes": slope_tables(estimates),
         "placebos": placebo_tables(estimates),
@@ -319,6 +323,18 @@ def _errors(estimates: Estimates, contrast: Contrast, naming: Naming) -> list[di
         {**entry, "figure": _det(estimates, entry["rater"]), "bands": bands}
         for entry in recognizers(estimates, contrast, naming)
     ]
+
+
+def _groups(estimates: Estimates) -> list[dict[str, Any]]:
+    """Return the sets of groups; those of the intersection, of labels the one that differs most, are open and drawn."""
+    sections = group_sections(estimates)
+    for place, section in enumerate(sections):
+        widest = max(section["entries"], key=lambda entry: entry["differing"])
+        for entry in section["entries"]:
+            entry["open"] = place == 0 and (not entry["label"] or entry is widest)
+            plot = partial(group_plot, estimates, entry["quantity"], section["sample"])
+            entry["figure"] = _drawn(plot, f"{entry['highest']}; {entry['lowest']}") if entry["open"] else None
+    return sections
 
 
 def _det(estimates: Estimates, rater: str) -> Markup | None:

@@ -137,6 +137,13 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("max_geometric_mean", "largest error rate over the geometric mean", 1.0, "ratio", "lower"),
         Stat("gini", "Gini coefficient of the error rates", 0.0, "index", "lower"),
     ),
+    "likewise.analysis.groups.estimate:by_group": (
+        Stat("group_mean", "mean of a group", None, "mean"),
+        Stat("group_rate", "share or rate of a group", None, "proportion"),
+        Stat("group_difference", "group less the reference group", 0.0, "difference", "none"),
+        Stat("max_difference", "largest less smallest value of all groups", 0.0, "index", "lower"),
+        Stat("suppressed_groups", "groups that are left out for their size", None, "index"),
+    ),
     "likewise.analysis.verification.error_rates:det": (
         Stat("det", "false non-match rate at the group's own false match rate", None, "proportion", "lower"),
         Stat("det_band", "the same, band simultaneous over the curve", None, "proportion", "lower"),

@@ -43,7 +43,7 @@ def differentials(
     """
     rare = bool((rates * trials).min() < FEW)
     steady = (rates * trials + 0.5) / (trials + 1) if rare else rates
-    logs, moved = np.log(steady), _moves(covariance / np.outer(steady, steady), clusters)  # [k], [B, k]
+    logs, moved = np.log(steady), moves(covariance / np.outer(steady, steady), clusters)  # [k], [B, k]
     widest = np.quantile(moved.max(axis=1) - moved.min(axis=1), level)
     peak = np.quantile(np.abs(moved - moved.mean(axis=1, keepdims=True)).max(axis=1), level)
     remark = "half an error added to each group, too few for an interval" if rare else ""
@@ -59,14 +59,14 @@ def differentials(
     return [*found, ("gini", Interval(float(gini(rates)), low, high, clusters), word)]
 
 
-def _moves(covariance: Floats, clusters: int) -> Floats:
+def moves(covariance: Floats, clusters: int) -> Floats:
     """Draw ``[B, k]`` from a t distribution with this covariance; the draws are always the same."""
     values, vectors = np.linalg.eigh(covariance)
     rng = np.random.default_rng(0)
     normal = rng.normal(size=(_DRAWS, len(values)))
     wide = np.sqrt((clusters - 1) / rng.chisquare(clusters - 1, size=(_DRAWS, 1)))
-    moves: Floats = wide * normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    return moves
+    drawn: Floats = wide * normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return drawn
 
 
 def _gini_ends(rates: Floats, moved: Floats, level: float) -> tuple[float, float]:

@@ -65,13 +65,14 @@ class RateRows:
         """Write the rate of each sample, whose values begin at ``start``; simultaneous over ``comparisons``."""
         rows, level = [], simultaneous_level(self.level, comparisons)
         for k, (name, trials) in enumerate(zip(names, samples, strict=True)):
-            found, word = self._rate(trials, start + k, level)
+            found, word = self.rate(trials, start + k, level)
             many = f"simultaneous over {comparisons} points" if comparisons > 1 else ""
             method = remarked(f"{BY}, Wilson", ", ".join(filter(None, (word, self.doubt, many))))
             rows.append(self._row(stat, sample, name, found, len(trials), method))
         return rows
 
-    def _rate(self, trials: TrialSample, k: int, level: float | None = None) -> tuple[Interval, str]:
+    def rate(self, trials: TrialSample, k: int, level: float | None = None) -> tuple[Interval, str]:
+        """Return the k-th rate, of these trials, with Wilson's interval, and a remark or nothing."""
         share, variance = float(self.found.rates[k]), float(self.found.covariance[k, k])
         # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would;
         # with hardly any false match that cannot be relied on.
@@ -127,7 +128,7 @@ class RateRows:
 
     def gap(self, samples: Sequence[TrialSample], start: int, level: float | None = None) -> Interval:
         """Join the intervals of the two groups, less what they share."""
-        p, q = (self._rate(trials, start + k, level)[0] for k, trials in enumerate(samples))
+        p, q = (self.rate(trials, start + k, level)[0] for k, trials in enumerate(samples))
         return newcombe(p, q, correlation=self.found.correlation(start, start + 1))
 
     def _explained(self) -> list[dict[str, object]]:

@@ -20,6 +20,7 @@ from likewise.analysis.verification.shown_rates import supported_rates
 from likewise.audit.context import StageContext
 from likewise.audit.estimate.crowd import crowd_estimates
 from likewise.audit.estimate.gaps import gap_estimates
+from likewise.audit.estimate.groups import group_estimates
 from likewise.audit.estimate.images import image_estimates
 from likewise.audit.estimate.labels import label_gap_estimates
 from likewise.audit.precomputed import precomputed_thresholds
@@ -50,7 +51,7 @@ def estimate_everything(context: StageContext) -> Estimates:
         responses = context.responses()
         parts += [*_people_gaps(context, _about(responses, genuine), genuine, pairs)]
         parts += crowd_estimates(context, responses)
-    parts += image_estimates(context)
+    parts += [*image_estimates(context), *group_estimates(context)]
     if plan.estimate.truth:
         parts.append(context.tables.read(Estimates, context.file(plan.estimate.truth)))
     scaled = _standardized(context, Estimates.together(parts), genuine)

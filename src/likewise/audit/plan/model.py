@@ -24,6 +24,7 @@ from likewise.audit.plan.sections import (
     DataPlan,
     EncodePlan,
     EstimatePlan,
+    GroupsPlan,
     RaterPlan,
     ReportPlan,
     TrialsPlan,
@@ -99,6 +100,7 @@ class Plan:
     validity: ValiditySpec | None = None
     collect: CollectPlan | None = None
     estimate: EstimatePlan = field(default_factory=EstimatePlan)
+    groups: GroupsPlan | None = None
     report: ReportPlan = field(default_factory=ReportPlan)
     executor: Executor = field(default_factory=Executor)
     sections: dict[str, Any] = field(default_factory=dict, init=False, compare=False)

@@ -178,6 +178,26 @@ class EstimatePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GroupsPlan:
+    """``[groups]``: the columns whose groups, and intersections of groups, are reported one by one."""
+
+    by: tuple[str, ...]
+    """One or more columns, e.g. ``["perceived_race", "perceived_gender"]``."""
+    reference: str = ""
+    """The group that the others are compared with, e.g. ``"White, Male"``; by default the overall value."""
+    suppress_below: int = 0
+    """Groups with fewer identities are not reported; 0 reports all."""
+
+    def __post_init__(self) -> None:
+        if not self.by:
+            raise PlanError("[groups] has no columns", fix='Add: by = ["perceived_race", "perceived_gender"]')
+        if len(set(self.by)) < len(self.by):
+            raise PlanError("[groups] names a column twice in by", fix="Name each column once.")
+        if self.suppress_below < 0:
+            raise PlanError(f"suppress_below is {self.suppress_below} in [groups]", fix="Use 0 or more.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportPlan:
     """``[report]``: the title, what stands in the front matter, and whether people are shown (only if set)."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
+from likewise.audit.estimate.groups import check_groups_plan
 from likewise.audit.plan.model import Plan
 from likewise.audit.preflight.levels import missing_levels, other_spellings
 from likewise.audit.preflight.problem import Check
@@ -46,6 +47,7 @@ def check_data(found: Check, root: Path, plan: Plan, *, whole: bool, files_only:
         images = check_files(found, images, root / plan.data.images, plan, whole=whole, files_only=files_only)
     if not missing and len(images):
         check_groups(found, images, plan)
+        check_intersections(found, images, plan)
     return images
 
 
@@ -73,6 +75,7 @@ def _named_columns(plan: Plan) -> dict[str, Iterable[str]]:
         named[where] = [*spec.exact, *spec.score_on, *calipers, *(name for name, _ in spec.reference_where)]
     estimate = plan.estimate
     named["[estimate]"] = [name for name in (estimate.made_by, estimate.term, *estimate.measured) if name]
+    named["[groups]"] = plan.groups.by if plan.groups else ()
     named["[encode]"] = plan.encode.columns if plan.encode else ()
     return named
 
@@ -96,6 +99,16 @@ def check_groups(found: Check, images: Images, plan: Plan) -> None:
         found.problem(f"Too few images: {counts}", fix, kind=TableError)
     _check_both(found, images, side, plan)
     _check_trials(found, plan)
+
+
+def check_intersections(found: Check, images: Images, plan: Plan) -> None:
+    """Check that [groups] leaves two groups and its reference; columns that are described later are not known yet."""
+    if plan.groups is None or any(name not in images.attributes for name in plan.groups.by):
+        return
+    try:
+        check_groups_plan(plan.groups, images)
+    except LikewiseError as error:
+        found.add(error)
 
 
 def _check_both(found: Check, images: Images, side: pd.Series, plan: Plan) -> None:

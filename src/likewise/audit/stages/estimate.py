@@ -39,7 +39,8 @@ class Estimate(Stage):
     def options(self, plan: Plan) -> dict[str, Any]:
         """Return the section, the contrast, the covariates and the raters."""
         design = {"contrast": asdict(plan.contrast), "covariates": list(plan.covariates)}
-        return {**design, **asdict(plan.estimate), **rater_options_plain(plan)}
+        groups = {"groups": asdict(plan.groups)} if plan.groups else {}
+        return {**design, **asdict(plan.estimate), **groups, **rater_options_plain(plan)}
 
     def files(self, plan: Plan) -> tuple[str, ...]:
         """Return the files that the section names."""

@@ -1,0 +1,1 @@
+"""Several groups and intersections of groups: values, differences and disparities."""
