@@ -44,6 +44,15 @@ def test_a_pair_in_both_directions_is_left_as_it_is(tmp_path):
     assert found["distance"].tolist() == [0.3, 0.4, pytest.approx(np.nan, nan_ok=True)]
 
 
+def test_a_trial_is_one_unit_whatever_its_directions(tmp_path):
+    text = "a,b,score\na2,a1,0.3\na1,a2,0.4\na3,b1,\nb1,a3,0.9\nb2,b1,0.2\n"
+    found = scored(tmp_path, text, from_both_ends=False)
+    rows = {(row.a, row.b): row.distance for row in found.itertuples()}
+    expected = {("a1.jpg", "a2.jpg"): 0.35, ("a3.jpg", "b1.jpg"): 0.9, ("b1.jpg", "b2.jpg"): 0.2}
+    assert rows == pytest.approx(expected)
+    assert len(trials_of([found], FACES).genuine()) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

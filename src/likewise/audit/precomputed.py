@@ -27,13 +27,14 @@ def precomputed_ratings(context: StageContext) -> list[Ratings]:
 
 def _scores(context: StageContext, entry: PrecomputedAnswers) -> pd.DataFrame:
     path = context.file(entry.scores)
-    return read_entry(path, context.images(), entry)
+    return read_entry(path, context.images(), entry, from_both_ends=not context.plan.matches_trials)
 
 
-def read_entry(path: Path, images: Images, entry: PrecomputedAnswers) -> pd.DataFrame:
+def read_entry(path: Path, images: Images, entry: PrecomputedAnswers, *, from_both_ends: bool = True) -> pd.DataFrame:
     """Read the scores of one [[precomputed]]."""
     return read_scores(
-        path, images, columns=entry.columns, measure=entry.how, scale=entry.scale, where=entry.where
+        path, images, columns=entry.columns, measure=entry.how, scale=entry.scale, where=entry.where,
+        from_both_ends=from_both_ends,
     )  # fmt: skip
 
 

@@ -28,13 +28,14 @@ def read_scores(
     measure: str,
     scale: float,
     where: Mapping[str, str] | None = None,
+    from_both_ends: bool = True,
 ) -> pd.DataFrame:
     """Return ``a, b, distance`` of every scored pair; an empty score (no face found) stays empty.
 
-    A similarity s becomes the distance 1 - s / scale. Distances are the same from both ends, so a pair of two images of
-    one person is looked at from both: each is the test image once, as in trials that likewise draws itself. A pair that
-    the file holds in both directions is left as it is. ``where`` names the value of columns in the rows that are read:
-    a file may hold the scores of several systems.
+    A similarity s becomes the distance 1 - s / scale. ``where`` names the value of columns in the rows that are read: a
+    file may hold the scores of several systems. ``from_both_ends`` is for matching single images: each image of a
+    genuine pair is then the test image once. Where trials are matched, a pair is one unit and is returned once; if the
+    file holds it in both directions, its distance is their mean.
     """
     names = {**SCORE_COLUMNS, **columns}
     frame, _ = read_frame(path, text=(names["a"], names["b"], *(where or {})))
@@ -48,7 +49,8 @@ def read_scores(
     _check_pairs(frame, path)
     value = frame["score"].astype("float64")
     frame["distance"] = 1 - value / scale if measure == "similarity" else value
-    return _from_both_ends(frame.drop(columns="score"), faces)
+    frame = frame.drop(columns="score")
+    return _from_both_ends(frame, faces) if from_both_ends else _once(frame)
 
 
 def _check_pairs(frame: pd.DataFrame, path: Path) -> None:
@@ -70,6 +72,13 @@ def _from_both_ends(frame: pd.DataFrame, faces: Images) -> pd.DataFrame:
     turned = frame[same].rename(columns={"a": "b", "b": "a"})[list(frame.columns)]
     fresh = [(a, b) not in there for a, b in zip(turned["a"], turned["b"], strict=True)]
     return pd.concat([frame, turned[fresh]], ignore_index=True).sort_values(["a", "b"], ignore_index=True)
+
+
+def _once(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return each pair once, its ends in order, with the mean of its scores; missing scores are left out."""
+    ends = np.sort(frame[["a", "b"]].to_numpy(dtype=str), axis=1)
+    pairs = pd.DataFrame({"a": ends[:, 0], "b": ends[:, 1], "distance": frame["distance"].to_numpy()})
+    return pairs.groupby(["a", "b"])["distance"].mean().reset_index()
 
 
 def trials_of(scored: list[pd.DataFrame], faces: Images) -> Trials:

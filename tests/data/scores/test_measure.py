@@ -61,3 +61,8 @@ def test_empty_scores_and_pairs_from_both_ends_count_once():
 @pytest.mark.parametrize(("largest", "scale"), [(0.98, 1), (99.0, 100), (412.3, 413)])
 def test_the_scale_of_similarities(largest, scale):
     assert separation(scored([largest] * 9, [0.1] * 9), IMAGES).scale == scale
+
+
+def test_normalized_scores_a_little_above_one_are_no_percentages():
+    found = separation(scored([0.7] * 8 + [1.2], [0.1] * 9), IMAGES)
+    assert found.scale == 1.2  # no distance is negative

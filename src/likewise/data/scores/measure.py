@@ -46,9 +46,13 @@ class Separation:
 
     @property
     def scale(self) -> float:
-        """The largest similarity that the scale allows: 1, 100 (percent), or the largest one there is."""
-        if self.largest <= 1:
-            return 1.0
+        """The largest similarity that the scale allows: 1, 100 (percent), or the largest one there is.
+
+        Normalized scores can exceed 1 a little, so that only scores of which the genuine ones are mostly above 1 are
+        read as percentages.
+        """
+        if self.largest <= 1 or max(self.medians) <= 1:
+            return max(1.0, self.largest)
         return _PERCENT if self.largest <= _PERCENT else float(np.ceil(self.largest))
 
     def __str__(self) -> str:
