@@ -44,7 +44,7 @@ def test_error_rates_are_those_of_error_rates() -> None:
     ratings, trials, images, _ = VerificationTrials(60, seed=1).tables()
     found = lw.by_group(ratings, trials, images, "perceived_gender", rates=[0.05])
     known = lw.error_rates(ratings, trials, images, CONTRAST, rates=[0.05]).where(stat="fnmr").frame
-    own = found.where(stat="group_rate", quantity="planted: FNMR at FMR 0.05").frame.set_index("group")
+    own = found.where(stat="group_rate", quantity="simulated: FNMR at FMR 0.05").frame.set_index("group")
     for _, row in known.iterrows():
         assert own.loc[row["group"], ["estimate", "low", "high"]].tolist() == pytest.approx(
             row[["estimate", "low", "high"]].tolist(), abs=0.01

@@ -84,7 +84,7 @@ def by_group(
     >>> from likewise.simulation.system_ratings import VerificationTrials
     >>> ratings, trials, images, _ = VerificationTrials(60, seed=1).tables()
     >>> found = lw.by_group(ratings, trials, images, "perceived_gender", rates=[0.05])
-    >>> found.where(stat="group_rate", quantity="planted: FNMR at FMR 0.05").frame["group"].tolist()
+    >>> found.where(stat="group_rate", quantity="simulated: FNMR at FMR 0.05").frame["group"].tolist()
     ['female', 'male', 'overall']
     """
     columns = [by] if isinstance(by, str) else list(by)

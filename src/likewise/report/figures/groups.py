@@ -41,7 +41,7 @@ def group_plot(estimates: Estimates, quantity: str, sample: str, *, width: float
     >>> from likewise.simulation.system_ratings import VerificationTrials
     >>> ratings, trials, images, _ = VerificationTrials(60, seed=1).tables()
     >>> found = lw.by_group(ratings, trials, images, "perceived_gender", rates=[0.05])
-    >>> figure = lw.group_plot(found, "planted: FNMR at FMR 0.05", "by perceived_gender")
+    >>> figure = lw.group_plot(found, "simulated: FNMR at FMR 0.05", "by perceived_gender")
     >>> [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     ['male', 'female']
     """
