@@ -4,7 +4,7 @@
 
 Needs the pool of CelebA-HQ that LIKEWISE_DATA names (10,772 photographs, 2,430 identities; none is shown or kept).
 FILE holds the encoder's latents, computed once if it is missing (minutes). The identities are split in two halves at
-random: designs are chosen on ``choose`` and reported on ``report``. Every design is judged by circumstances that were
+random: designs are chosen on ``choose`` and reported on ``report``. Every design is measured by covariates that were
 not used for matching: the absolute standardized difference of a trial's mean, and of the difference of its two images,
 averaged over eleven attributes; its standard deviation is over bootstrap samples of pairs. A randomized experiment with
 as many pairs has sqrt(2 / pairs) sqrt(2 / pi) by chance alone.
@@ -26,7 +26,7 @@ import likewise as lw
 from benchmarks.projection import DATA
 from likewise.design.features import joined, principal_components, scores
 
-JUDGED = (
+MEASURED = (
     "Young", "Smiling", "Mouth_Slightly_Open", "Eyeglasses", "Wearing_Hat", "Blurry", "Pale_Skin", "Chubby",
     "Double_Chin", "Gray_Hair", "Narrow_Eyes",
 )  # fmt: skip
@@ -70,7 +70,7 @@ def halves(latents: Path) -> dict[str, Half]:
     table = pd.read_parquet(DATA / "celebahq" / "faces.parquet").set_index("celebahq_index").loc[pool["celebahq_index"]]
     frame = pd.DataFrame({"image": pool["image"].astype(str), "identity": pool["identity"].astype(str)})
     frame["perceived_gender"] = np.where(table["Male"].to_numpy() > 0, "male", "female")
-    for name in JUDGED:
+    for name in MEASURED:
         frame[name] = (table[name].to_numpy() > 0).astype(float)
     values = np.load(latents) if latents.exists() else encoded(pool["image"].astype(str).tolist(), latents)
     one = frame.groupby("identity")["perceived_gender"].nunique()
@@ -106,7 +106,7 @@ def encoded(names: list[str], target: Path) -> npt.NDArray[np.float32]:
 
 def imbalance(half: Half, chosen: pd.DataFrame) -> tuple[Floats, Floats]:
     """Return |SMD| of means and of differences, ``[11]`` each, of trials with columns ``a``, ``b`` and ``side``."""
-    table = half.images.frame.set_index("image")[list(JUDGED)]
+    table = half.images.frame.set_index("image")[list(MEASURED)]
     whole = half.trials.frame
     side = CONTRAST.side(half.images)
 
@@ -198,8 +198,8 @@ DESIGNS: dict[str, Design] = {
 }
 
 
-def judged(half: Half, pairs: list[int], names: list[str], draws: int = 200) -> Iterator[dict[str, object]]:
-    """Judge every design at every size."""
+def assessed(half: Half, pairs: list[int], names: list[str], draws: int = 200) -> Iterator[dict[str, object]]:
+    """Measure every design at every size."""
     rng = np.random.default_rng(1)
     for name in names:
         for size in pairs if name != "unmatched" else pairs[:1]:
@@ -235,7 +235,7 @@ def main() -> None:
     half = halves(options.latents)[options.half]
     sides_ = CONTRAST.side(half.images).value_counts().to_dict()
     print(f"{len(half.images)} images ({sides_}), {len(half.trials)} genuine trials")
-    for row in judged(half, options.pairs, options.designs, options.draws):
+    for row in assessed(half, options.pairs, options.designs, options.draws):
         print(
             " | ".join(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()), flush=True
         )

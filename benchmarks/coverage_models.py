@@ -32,16 +32,16 @@ def recognition(n: int, seed: int) -> Iterator[Outcome]:
     own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(same.frame["trial"])])
     side = own.frame["unit"].str.split("|").str[0].map(CONTRAST.side(faces)).to_numpy()
     d = own.frame["value"].to_numpy()
-    crude, alike = world.gaps
+    unmatched, alike = world.gaps
     plain = gaps(own, same, faces, CONTRAST, pairs=pairs).frame
     naive = d[side == 1].var(ddof=1) / (side == 1).sum() + d[side == -1].var(ddof=1) / (side == -1).sum()
     gap, low, high, _ = ends(plain, stat="gap", sample="all")
-    yield Outcome("gap of a mean (jackknife by identity)", crude, low, high, normal(gap, float(naive)))
+    yield Outcome("gap of a mean (jackknife by identity)", unmatched, low, high, normal(gap, float(naive)))
     gap, low, high, _ = ends(plain, stat="gap", sample="matched")
     yield Outcome("matched gap (jackknife by pair)", alike, low, high, None)
     _, low, high, _ = ends(plain, stat="explained_share")
     if np.isfinite(low):  # without a crude gap to speak of there is no interval, and the row says so
-        yield Outcome("share of the gap that goes away (Fieller)", 1 - alike / crude, low, high, None)
+        yield Outcome("share of the gap that goes away (Fieller)", 1 - alike / unmatched, low, high, None)
 
 
 def adjusted(n: int, seed: int) -> Iterator[Outcome]:
@@ -75,7 +75,7 @@ def adjusted(n: int, seed: int) -> Iterator[Outcome]:
 
 
 def missed(n: int, seed: int) -> Iterator[Outcome]:
-    """Look-alikes with the same eyeglasses, at a threshold that is found on the impostors.
+    """Matched pairs with the same eyeglasses, at a threshold that is found on the impostors.
 
     True is what such pairs have: the share of eyeglasses among them is theirs, not the population's.
     """

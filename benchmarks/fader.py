@@ -1,8 +1,8 @@
 """The numbers of a fader's model card, on faces that it never saw: ``python benchmarks/fader.py FACES WEIGHTS``.
 
 FACES is a folder as ``python -m likewise.models.fader.faces`` writes it. Every classifier here is fresh: trained on the
-pictures (or codes) of ``faces.csv`` with another seed than the network's, judged on ``held.csv``. It had no part in the
-network's training, so what it says of the edits is not what the network was trained to make it say.
+pictures (or codes) of ``faces.csv`` with another seed than the network's, measured on ``held.csv``. It had no part in
+the network's training, so what it says of the edits is not what the network was trained to make it say.
 
 1. How well is each attribute read from the picture, and from the code E(x), where it should be no better than chance?
    The code is asked three times: by a network and by a linear classifier that learned on the codes of the faces the
@@ -10,7 +10,7 @@ network's training, so what it says of the edits is not what the network was tra
    has seen. The card shows all three; the highest counts.
 2. How far is the picture that is drawn again from the picture itself, and, where the faces have twins, the picture that
    is drawn of its twin from the twin: the true counterfactual?
-3. Does the attribute move with the dial, in every face, and do the held ones stay where they are?
+3. Does the attribute move with the strength, in every face, and do the held ones stay where they are?
 """
 
 from __future__ import annotations
@@ -115,14 +115,14 @@ def _error(fader: Fader, code: Tensor, a: Tensor, x: Tensor) -> float:
         return float((torch.cat([fader.decoder(p, q) for p, q in parts]) - x).square().mean())
 
 
-def dialled(net: nn.Module, editor: FaderEditor, pictures: Pictures) -> Floats:
+def at_strengths(net: nn.Module, editor: FaderEditor, pictures: Pictures) -> Floats:
     """Return what a classifier says at every level, ``[levels, n, k]``."""
     return np.stack([reads(net, torch.from_numpy(to_signals(editor.edit(pictures, level)))) for level in LEVELS])
 
 
 def dial(net: nn.Module, path: Path, pictures: Pictures, names: tuple[str, ...]) -> dict[str, Any]:
     """Turn the first attribute with the others held, and not held; say what moves."""
-    held, loose = (dialled(net, FaderEditor(weights=str(path), hold=hold), pictures) for hold in (True, False))
+    held, loose = (at_strengths(net, FaderEditor(weights=str(path), hold=hold), pictures) for hold in (True, False))
     present = (held[..., 0] > 0).mean(axis=1)
     inside = [index for index, level in enumerate(LEVELS) if -1 <= level <= 1]
     steps = np.diff(held[inside][..., 0], axis=0)  # [steps, n]
@@ -140,7 +140,7 @@ def _drift(said: Floats, names: tuple[str, ...]) -> dict[str, float]:
     return {name: round(float(share[high, k] - share[low, k]), 3) for k, name in enumerate(names) if k}
 
 
-def card(faces: Path, path: Path, *, epochs: int, turned: int) -> dict[str, Any]:
+def card(faces: Path, path: Path, *, epochs: int, edited: int) -> dict[str, Any]:
     """Measure everything."""
     torch.manual_seed(SEED)
     fader, settings = load_fader(path)
@@ -153,11 +153,11 @@ def card(faces: Path, path: Path, *, epochs: int, turned: int) -> dict[str, Any]
     return {
         "made": {**settings, "by": HOW},
         "faces learned from": len(x),
-        "faces judged on": len(y),
+        "faces measured on": len(y),
         "AUC of a fresh classifier on the picture": aucs(reads(witness, y), truth, names),
         "AUC of fresh classifiers on the code": spied(fader, x, a, y, b, epochs=epochs),
         "drawn again": reconstruction(fader, y, b, torch.from_numpy(twins)),
-        "dial": dial(witness, path, new.pictures[:turned], names),
+        "dial": dial(witness, path, new.pictures[:edited], names),
     }
 
 
@@ -166,12 +166,12 @@ if __name__ == "__main__":
     parser.add_argument("faces", type=Path)
     parser.add_argument("weights", type=Path)
     parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--turned", type=int, default=600, help="faces whose dial is turned")
+    parser.add_argument("--edited", type=int, default=600, help="faces that are edited")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--ship", type=Path, help="write the weights there, with the card within")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    measured = card(given.faces, given.weights, epochs=given.epochs, turned=given.turned)
+    measured = card(given.faces, given.weights, epochs=given.epochs, edited=given.edited)
     print(json.dumps(measured, indent=1))
     if given.out:
         write_text(given.out, json.dumps(measured, indent=1) + "\n")

@@ -1,9 +1,9 @@
 """Does a fader network give known slopes back, and does holding matter to it? ``python -m benchmarks.held_fader``.
 
 A small network is trained on simulated faces, in which women smile more, wear glasses less, are younger and
-stand in other light. Its dial is turned in other worlds, with what goes along held and not held, and the tagger of
-``held_attributes`` looks. Every face is learned from twice, its attribute set again, at the two ends or between: the
-dial has to be right at every level.
+stand in other light. Its attribute is edited in other worlds, with associated attributes held and not held, and the
+tagger of ``held_attributes`` looks. Every face is learned from twice, its attribute set again, at an end or between:
+the edit has to be right at every level.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 ``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances, so a
 stopped run goes on where it was. The photographs are one each of identities in a random order with a fixed seed; the
-first are for tuning and are never judged. ``--phases`` tries other phases of ``refine`` (pixels:steps:rate, the full
+first are for tuning and are not reported. ``--phases`` tries other phases of ``refine`` (pixels:steps:rate, the full
 size last); ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
 """
 
@@ -30,7 +30,7 @@ from likewise.runtime.registry import Recognizer, create, to_pictures, to_signal
 
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TUNING = 8
-"""Photographs on which settings were chosen; the judged ones come after them."""
+"""Photographs on which settings were chosen; the reported ones come after them."""
 
 
 def subset() -> pd.DataFrame:
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--phases", nargs="+", help="pixels:steps:rate, instead of refine's own")
     parser.add_argument("--images", type=int, default=60)
     parser.add_argument("--share", default="1/1", help="of the photographs: the k-th of n")
-    parser.add_argument("--tuning", action="store_true", help="the photographs for tuning, not the judged ones")
+    parser.add_argument("--tuning", action="store_true", help="the photographs for tuning, not the reported ones")
     given = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()

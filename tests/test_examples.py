@@ -35,7 +35,7 @@ def test_matching_rooms_reduces_the_bias(encoder, tmp_path, capsys, weights):
     found = rooms().main(tmp_path, encoder).frame
     bed = found[found["quantity"] == "tagger: Share labeled Bed"].set_index(["stat", "sample"])
     truth = float(capsys.readouterr().out.split("matched rooms: ")[1].split()[0])
-    crude, alike = bed.loc[("gap", "all"), "estimate"], bed.loc[("adjusted_gap", "matched")]
-    assert abs(alike["estimate"] - truth) < abs(crude - truth)
+    unmatched, alike = bed.loc[("gap", "all"), "estimate"], bed.loc[("adjusted_gap", "matched")]
+    assert abs(alike["estimate"] - truth) < abs(unmatched - truth)
     assert alike["low"] <= truth <= alike["high"]
     assert bed.loc[("gap", "all"), "high"] < truth  # the unmatched interval does not cover it

@@ -31,16 +31,16 @@ def test_every_table_of_the_flow_is_valid(world):
 
 
 def test_results_do_not_depend_on_the_order_of_rows(world):
-    turned = world.faces.subset(world.faces.keys[::-1])
-    vectors = lw.Vectors(turned.keys, world.vectors.take(turned.keys), source="turned")
-    one, two = lw.match(world.faces, world.vectors, CONTRAST), lw.match(turned, vectors, CONTRAST)
+    backward = world.faces.subset(world.faces.keys[::-1])
+    vectors = lw.Vectors(backward.keys, world.vectors.take(backward.keys), source="backward")
+    one, two = lw.match(world.faces, world.vectors, CONTRAST), lw.match(backward, vectors, CONTRAST)
     assert one == two
-    assert lw.trials(world.faces, seed=1) == lw.trials(turned, seed=1)
+    assert lw.trials(world.faces, seed=1) == lw.trials(backward, seed=1)
     answers = WorldCrowd().answers(lw.trials(world.faces, seed=1), world.look, seed=2)
     shuffled = lw.Ratings(answers.frame.sample(frac=1, random_state=0))
     tables = [
         lw.gaps(a, lw.trials(f, seed=1), f, CONTRAST, pairs=one, covariates=NAMES, panel="people").frame
-        for a, f in ((answers, world.faces), (shuffled, turned))
+        for a, f in ((answers, world.faces), (shuffled, backward))
     ]
     pd.testing.assert_frame_equal(*tables, rtol=1e-9)
 
@@ -82,8 +82,8 @@ def test_unmatched_gap_does_not_cover_the_true_effect():
         effect = truth[
             (truth["quantity"] == "world-recognizer: distance") & (truth["sample"] == "truth: matched")
         ].iloc[0]
-        crude = found[
+        unmatched = found[
             (found["quantity"] == "world-recognizer: distance") & (found["sample"] == "all") & (found["stat"] == "gap")
         ].iloc[0]
-        misses += not crude["low"] <= effect["estimate"] <= crude["high"]
+        misses += not unmatched["low"] <= effect["estimate"] <= unmatched["high"]
     assert misses >= 8

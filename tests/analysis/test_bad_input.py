@@ -32,7 +32,7 @@ CONSTANTS = {"p_value", "ols_p", "q_bh", "q_by", "linearity_p", "gamma", "e_valu
 """Numbers that have no interval, or (a threshold that is given) one without width."""
 
 
-def spoilt(
+def degraded(
     ratings: lw.Ratings, faces: lw.Images, whose: Any, contrast: lw.Contrast
 ) -> Iterator[tuple[str, lw.Ratings]]:
     """Ratings in which a group is silent, or of one person, or all say the same, or the groups never meet."""
@@ -52,7 +52,7 @@ def trials() -> Iterator[Case]:
     ratings, asked, faces, pairs = VerificationTrials(40, 0, impostors=8).tables()
     genuine = asked.genuine()
     whose = asked.frame.set_index("trial")["a"]
-    for what, bad in spoilt(ratings, faces, whose, CONTRAST):
+    for what, bad in degraded(ratings, faces, whose, CONTRAST):
         own = lw.Ratings(bad.frame[bad.frame["unit"].isin(genuine.frame["trial"])])
         yield f"gaps: {what}", lambda own=own: lw.gaps(own, genuine, faces, CONTRAST, pairs=pairs)
         yield f"sensitivity: {what}", lambda own=own: sensitivity(own, genuine, faces, CONTRAST, pairs=pairs)
@@ -60,10 +60,10 @@ def trials() -> Iterator[Case]:
         yield f"det: {what}", lambda bad=bad: det(bad, asked, faces, CONTRAST, points=3)
     same = asked.frame.set_index("trial")["same"].astype(bool)
     frame = ratings.frame
-    told = frame["unit"].map(same).to_numpy(dtype=bool)
+    reported = frame["unit"].map(same).to_numpy(dtype=bool)
     for what, value in {
-        "no impostor has a distance": np.where(told, frame["value"], np.nan),
-        "genuine and impostors are separated": np.where(told, 0.1, 0.9),
+        "no impostor has a distance": np.where(reported, frame["value"], np.nan),
+        "genuine and impostors are separated": np.where(reported, 0.1, 0.9),
         "nobody has a distance": np.full(len(frame), np.nan),
     }.items():
         bad = lw.Ratings(frame.assign(value=value))
@@ -99,7 +99,7 @@ def crowds() -> Iterator[Case]:
     ratings, faces = RealOrGenerated(40, 12, 0).tables()
     kind = dict(faces.attribute("perceived_skin_tone"))
     whose = {image: image for image in faces.keys}
-    for what, bad in spoilt(ratings, faces, whose, TONE):
+    for what, bad in degraded(ratings, faces, whose, TONE):
         yield f"quality: {what}", lambda bad=bad: quality(bad, faces, TONE, **MADE)
         yield f"mixed: {what}", lambda bad=bad: mixed_quality(bad, faces, TONE, **MADE)
         yield f"agreement: {what}", lambda bad=bad: agreement(bad, question="judged_real")
@@ -111,10 +111,10 @@ def crowds() -> Iterator[Case]:
     yield "quality: one rater", lambda: quality(alone, faces, TONE, **MADE)
     yield "agreement: one rater", lambda: agreement(alone, question="judged_real")
     answers, shown = OrdinalResponses(40, 12, 0).tables()
-    for what, bad in spoilt(answers, shown, {image: image for image in shown.keys}, TONE):
+    for what, bad in degraded(answers, shown, {image: image for image in shown.keys}, TONE):
         yield f"scales: {what}", lambda bad=bad: scales(bad, shown, TONE, question="how_sure")
     tones, people = ToneResponses(40, 12, 0).tables()
-    for what, bad in spoilt(tones, people, {image: image for image in people.keys}, TONE):
+    for what, bad in degraded(tones, people, {image: image for image in people.keys}, TONE):
         yield f"tone: {what}", lambda bad=bad: tone_agreement(bad, people, question="tone", measured="measured_ita")
 
 

@@ -68,11 +68,11 @@ def test_covariates_with_holes_are_refused():
 def test_matching_takes_off_what_eyeglasses_add():
     ratings, trials, faces, pairs = tables(1000, 4)
     found = lw.gaps(ratings, trials, faces, CONTRAST, pairs=pairs, covariates=["eyeglasses"])
-    crude, matched, adjusted = (
+    unmatched, matched, adjusted = (
         only(found, stat=stat, sample=sample)["estimate"]
         for stat, sample in (("gap", "all"), ("gap", "matched"), ("adjusted_gap", "matched"))
     )
-    assert crude == pytest.approx(0.074, abs=0.012) and matched == pytest.approx(0.05, abs=0.015)
+    assert unmatched == pytest.approx(0.074, abs=0.012) and matched == pytest.approx(0.05, abs=0.015)
     assert np.abs(adjusted - matched) < 1e-9  # the pairs agree in eyeglasses: there is nothing left to adjust
 
 

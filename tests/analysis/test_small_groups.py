@@ -121,7 +121,7 @@ def test_a_label_that_one_person_alone_carries_is_rare_and_ends_nothing():
     assert "rate_slope" in set(found["stat"])
 
 
-def test_error_rates_of_look_alikes_are_of_pairs_that_both_have_a_trial():
+def test_matched_error_rates_are_of_pairs_that_both_have_a_trial():
     """Ten men were matched, but only six of their partners were asked about: six on either side count."""
     frame = images(["female"] * 10 + ["male"] * 10, each=2)
     first, second = (frame[frame["image"].str.endswith(end)]["image"].to_numpy() for end in ("-0", "-1"))

@@ -1,4 +1,4 @@
-"""Find and make on one scale: the change in edited pictures, the difference of the legs, and the curve of designs."""
+"""Matching and edits on one scale: the change in edited pictures, the difference of the designs, and the curve of designs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def world(seed: int, *, made: float = EFFECT, identities: int = 120):
     levels = (-1.0, 0.0, 1.0)
     frame = pd.concat([genuine.assign(level=level) for level in levels], ignore_index=True)
     tag = frame["level"].map("@{:+g}".format)
-    turned = pd.concat(
+    counterfactuals = pd.concat(
         [
             pd.DataFrame({"image": frame[end] + tag, "parent": frame[end], "level": frame["level"]})
             for end in ("a", "b")
         ],
         ignore_index=True,
     ).drop_duplicates("image")
-    turned["identity"] = turned["parent"].map(faces.identities)
+    counterfactuals["identity"] = counterfactuals["parent"].map(faces.identities)
     own = frame["a"].map(
         ratings.frame.set_index("unit")["value"]
         .rename(index=dict(zip(trials.frame["trial"], trials.frame["a"], strict=True)))
@@ -43,20 +43,20 @@ def world(seed: int, *, made: float = EFFECT, identities: int = 120):
     answers["value"] = own.to_numpy() + made / 2 * frame["level"].to_numpy() + rng.normal(0, 0.03, len(frame))
     asked = pd.DataFrame({"trial": answers["unit"], "a": frame["a"] + tag, "b": frame["b"] + tag, "same": True})
     both = lw.Ratings(pd.concat([ratings.frame, answers], ignore_index=True))
-    return both, trials, faces, pairs, lw.Trials(asked), lw.Images(turned)
+    return both, trials, faces, pairs, lw.Trials(asked), lw.Images(counterfactuals)
 
 
 def compared(seed: int, **options) -> pd.DataFrame:
-    ratings, trials, faces, pairs, asked, turned = world(seed, **options)
+    ratings, trials, faces, pairs, asked, counterfactuals = world(seed, **options)
     found = compare_approaches(
-        ratings, trials.genuine(), faces, CONTRAST, pairs=pairs, edited_trials=asked, edited=turned
+        ratings, trials.genuine(), faces, CONTRAST, pairs=pairs, edited_trials=asked, edited=counterfactuals
     )
     return found.frame.set_index("stat")
 
 
 def test_the_change_in_edited_pictures_is_the_mean_of_plain_differences():
-    ratings, _, _, _, asked, turned = world(1)
-    row = edited_gaps(ratings, asked, turned, CONTRAST).frame.iloc[0]
+    ratings, _, _, _, asked, counterfactuals = world(1)
+    row = edited_gaps(ratings, asked, counterfactuals, CONTRAST).frame.iloc[0]
     wide = ratings.frame.set_index("unit")["value"]
     high, low = (wide[wide.index.str.endswith(end)].to_numpy() for end in ("@+1", "@-1"))
     assert row["estimate"] == pytest.approx((high - low).mean())
@@ -64,20 +64,20 @@ def test_the_change_in_edited_pictures_is_the_mean_of_plain_differences():
     assert (row["sample"], row["n"], row["clusters"]) == ("counterfactual", len(high), len(high))
 
 
-def test_the_difference_of_the_legs_is_that_of_their_estimates():
-    ratings, trials, faces, pairs, asked, turned = world(2)
+def test_the_difference_of_two_designs_is_that_of_their_estimates():
+    ratings, trials, faces, pairs, asked, counterfactuals = world(2)
     found = compare_approaches(
-        ratings, trials.genuine(), faces, CONTRAST, pairs=pairs, edited_trials=asked, edited=turned
+        ratings, trials.genuine(), faces, CONTRAST, pairs=pairs, edited_trials=asked, edited=counterfactuals
     )
     own = lw.Ratings(ratings.frame[ratings.frame["unit"].isin(trials.genuine().frame["trial"])])
     matched = gaps(own, trials.genuine(), faces, CONTRAST, pairs=pairs).where(sample="matched", stat="gap").frame
-    made = edited_gaps(ratings, asked, turned, CONTRAST).frame
+    made = edited_gaps(ratings, asked, counterfactuals, CONTRAST).frame
     expected = matched["estimate"].iloc[0] - made["estimate"].iloc[0]
     assert found.where(stat="design_difference").frame["estimate"].iloc[0] == pytest.approx(expected)
 
 
 @pytest.mark.slow
-def test_equal_legs_are_found_apart_in_one_world_of_twenty_and_unequal_ones_mostly():
+def test_equal_designs_differ_significantly_in_one_world_of_twenty_and_unequal_ones_mostly():
     seeds = range(200)
     p = np.array([compared(seed).loc["agreement_p", "estimate"] for seed in seeds])
     assert abs(np.mean(p < 0.05) - 0.05) < 3 * (0.05 * 0.95 / len(p)) ** 0.5
@@ -93,49 +93,49 @@ def labeled(seed: int, *, made: float, people: int = 160):
     frame[CONTRAST.column] = np.repeat([CONTRAST.focal, CONTRAST.reference] * (people // 2), 2)
     own = np.repeat(rng.uniform(0.2, 0.4, people), 2)
     given = rng.uniform(size=2 * people) < own + 0.2 * (frame[CONTRAST.column] == CONTRAST.focal)
-    turned = pd.concat([frame.assign(level=level) for level in (-1.0, 1.0)], ignore_index=True)
-    turned["parent"], rate = turned["image"], np.tile(own, 2) + made * (turned["level"] == 1)
-    turned["image"] += turned["level"].map("@{:+g}".format)
-    edited = rng.uniform(size=len(turned)) < rate
-    units = [*frame["image"], *turned["image"]]
+    counterfactuals = pd.concat([frame.assign(level=level) for level in (-1.0, 1.0)], ignore_index=True)
+    counterfactuals["parent"], rate = counterfactuals["image"], np.tile(own, 2) + made * (counterfactuals["level"] == 1)
+    counterfactuals["image"] += counterfactuals["level"].map("@{:+g}".format)
+    edited = rng.uniform(size=len(counterfactuals)) < rate
+    units = [*frame["image"], *counterfactuals["image"]]
     answers = pd.DataFrame({"unit": units, "rater": "api", "question": "hat", "value": [*given, *edited]})
     first = frame[frame["image"].str.endswith("-0")]
     pairs = pd.DataFrame({"a": first["image"].to_numpy()[::2], "b": first["image"].to_numpy()[1::2]})
     ratings = lw.Ratings(answers.astype({"value": float}))
-    return ratings, lw.Images(frame), lw.Matches(pairs.assign(pair=pairs["a"])), lw.Images(turned)
+    return ratings, lw.Images(frame), lw.Matches(pairs.assign(pair=pairs["a"])), lw.Images(counterfactuals)
 
 
 def agreed(seed: int, *, made: float) -> float:
-    ratings, faces, pairs, turned = labeled(seed, made=made)
-    found = compare_approaches(ratings, None, faces, CONTRAST, pairs=pairs, edited_trials=None, edited=turned)
+    ratings, faces, pairs, counterfactuals = labeled(seed, made=made)
+    found = compare_approaches(ratings, None, faces, CONTRAST, pairs=pairs, edited_trials=None, edited=counterfactuals)
     return float(found.where(stat="agreement_p").frame["estimate"].iloc[0])
 
 
-def test_labels_of_single_images_have_legs_too():
-    ratings, faces, pairs, turned = labeled(1, made=0.2)
+def test_labels_of_single_images_are_compared_over_designs_too():
+    ratings, faces, pairs, counterfactuals = labeled(1, made=0.2)
     wide = ratings.frame.set_index("unit")["value"]
-    made = edited_gaps(ratings, None, turned, CONTRAST).frame.iloc[0]
+    made = edited_gaps(ratings, None, counterfactuals, CONTRAST).frame.iloc[0]
     expected = wide[wide.index.str.endswith("@+1")].mean() - wide[wide.index.str.endswith("@-1")].mean()
     assert made["estimate"] == pytest.approx(expected)
     assert (made["n"], made["clusters"]) == (len(faces), 160)
     a, b = (wide[pairs.frame[end]].mean() for end in ("a", "b"))
-    found = compare_approaches(ratings, None, faces, CONTRAST, pairs=pairs, edited_trials=None, edited=turned)
+    found = compare_approaches(ratings, None, faces, CONTRAST, pairs=pairs, edited_trials=None, edited=counterfactuals)
     assert found.where(stat="design_difference").frame["estimate"].iloc[0] == pytest.approx(a - b - expected)
 
 
 @pytest.mark.slow
-def test_legs_of_labels_that_agree_are_found_apart_in_one_world_of_twenty():
+def test_designs_that_agree_on_labels_differ_significantly_in_one_world_of_twenty():
     p = np.array([agreed(seed, made=0.2) for seed in range(300)])
     assert abs(np.mean(p < 0.05) - 0.05) < 3 * (0.05 * 0.95 / len(p)) ** 0.5
     assert np.mean([agreed(seed, made=-0.2) < 0.05 for seed in range(20)]) > 0.8
 
 
 def test_a_trial_at_two_levels_is_refused():
-    ratings, _, _, _, asked, turned = world(3)
+    ratings, _, _, _, asked, counterfactuals = world(3)
     frame = asked.frame
     frame.loc[0, "b"] = frame.loc[0, "b"].replace("@-1", "@+1")
     with pytest.raises(TableError, match="two edit strengths"):
-        edited_gaps(ratings, lw.Trials(frame), turned, CONTRAST)
+        edited_gaps(ratings, lw.Trials(frame), counterfactuals, CONTRAST)
 
 
 def test_a_gap_in_standard_deviations_is_the_gap_over_the_spread_of_answers():

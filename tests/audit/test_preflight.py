@@ -137,7 +137,7 @@ def test_everything_that_is_missing_is_listed_at_once(audit, capsys, monkeypatch
     (audit / "labels.csv").write_text("image,label\nnobody,cat\n")
     code, found = checked(capsys, audit)
     assert code == 2
-    told = problems(found)
+    reported = problems(found)
     for part in (
         "Unknown classifier 'wrld' Did you mean 'world'?",
         "Weights not fetched: dlib-landmarks-5, dlib-resnet",
@@ -147,7 +147,7 @@ def test_everything_that_is_missing_is_listed_at_once(audit, capsys, monkeypatch
         "Did you mean 'light'?",
         "[[precomputed]] 'x'",
     ):
-        assert part in told, part
+        assert part in reported, part
     code, _, err = run(capsys, "run", audit)
     assert code == 2
     assert "Did you mean 'world'?" in err

@@ -55,7 +55,7 @@ def descended(audit, capsys):
 def test_the_way_down_is_kept_and_drawn_under_the_pictures(descended, capsys):
     audit, vectors = descended
     losses = np.load(audit / "latents" / "losses.npy")
-    assert losses.shape == (len(vectors), sum(leg.steps for leg in REFINE))
+    assert losses.shape == (len(vectors), sum(phase.steps for phase in REFINE))
     assert (losses[:, -1] < losses[:, 0]).all()
     again = solver(ProjectSpec(generator="tiny", perceptual="squares"))[2]
     folder = audit / "images"
@@ -96,7 +96,7 @@ def test_what_cannot_be_shown_is_said(projected, capsys, arguments, said):
     assert said in err
 
 
-def test_an_audit_without_latents_is_told_what_to_do(audit, capsys):
+def test_an_audit_without_latents_names_what_to_do(audit, capsys):
     code, _, err = run(capsys, "show", audit, "--image", "x")
     assert code == 3
     assert "likewise project" in err

@@ -62,8 +62,8 @@ def test_no_face_a_drawing_a_thumbnail_and_a_broken_file_are_failures_and_the_re
     groups = dict.fromkeys(keys, "female") | {"drawing": "male"}
     counts = tally(keys, states, groups)
     assert counts["male"]["no face found"] == 1
-    told = {"no face found": 1, "aligned": 2, "aligned already": 0, "cannot be opened": 2, "face too small": 1}
-    assert counts["female"] == told
+    reported = {"no face found": 1, "aligned": 2, "aligned already": 0, "cannot be opened": 2, "face too small": 1}
+    assert counts["female"] == reported
 
 
 @pytest.fixture

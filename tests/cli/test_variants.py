@@ -78,11 +78,11 @@ def test_a_changed_variant_makes_only_what_hangs_on_it(audit: Path, capsys: pyte
         ({"name": "a", "distance": "precomputed"}, "needs distances"),
     ],
 )
-def test_a_wrong_variant_is_refused(audit: Path, entry: dict[str, object], told: str) -> None:
+def test_a_wrong_variant_is_refused(audit: Path, entry: dict[str, object], reported: str) -> None:
     import tomllib
 
     plain = tomllib.loads((audit / "audit.toml").read_text())
-    with pytest.raises(PlanError, match=told):
+    with pytest.raises(PlanError, match=reported):
         plan_of(tomlkit.dumps({**plain, "variant": [entry]}))
     with pytest.raises(PlanError, match="have the name 'a'"):
         plan_of(tomlkit.dumps({**plain, "variant": [{"name": "a"}, {"name": "a"}]}))

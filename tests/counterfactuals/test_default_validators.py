@@ -64,9 +64,9 @@ def test_without_networks_missing_validators_are_noted(monkeypatch):
     monkeypatch.setattr(validators, "entry", lambda name: None)
     spec, notes = choose_validators(ValiditySpec(), plan(), FACES)
     assert (spec.target, spec.held, spec.recognizer) == ("", None, "")
-    told = " ".join(notes)
+    reported = " ".join(notes)
     for words in ("No validator of perceived_gender", "smiling, young, eyeglasses", "No recognizer is available"):
-        assert words in told
+        assert words in reported
 
 
 def test_the_simulated_world_has_its_own_validators():

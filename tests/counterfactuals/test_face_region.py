@@ -92,7 +92,7 @@ def test_of_several_faces_the_one_nearest_to_the_middle_is_edited(place):
     assert columns.max() < 600
 
 
-def test_no_face_a_cut_face_and_a_grey_face(place):
+def test_no_face_a_cut_face_and_a_gray_face(place):
     picture = portrait()[0]
     gray = np.repeat(picture.mean(axis=-1, keepdims=True).astype(np.uint8), 3, axis=-1)
     points = detector("retinaface").find(picture)[0].points

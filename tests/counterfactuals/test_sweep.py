@@ -31,7 +31,7 @@ def test_faces_are_chosen_by_the_seed_and_one_an_identity(world):
     assert world.faces.identities.loc[images].is_unique
 
 
-def test_only_the_attribute_is_turned(world, tmp_path):
+def test_only_the_attribute_is_edited(world, tmp_path):
     image = world.faces.keys[0]
     save(tmp_path / "a.png", world.pictures[0])
     spec = SweepSpec(most=2, strengths=(-1, 0, 1))

@@ -41,14 +41,14 @@ def test_balance_is_that_of_matchit(name: str, sample: str):
     check_estimates(found)
     named = {"all": "all", "weighted": "weighted"}.get(own, "matched")
     rows = found.where(sample=named).frame
-    told = {
+    reported = {
         (row.quantity, row.stat if row.stat not in ("mean", "share") else row.group): row.estimate
         for row in rows.itertuples()
     }
     assert len(values) > 30
     for row in values.itertuples():
         covariate = row.covariate if row.covariate in covariates else f"race: {row.covariate.removeprefix('race')}"
-        assert told[covariate, row.stat] == pytest.approx(row.value, abs=1e-8), (covariate, row.stat)
+        assert reported[covariate, row.stat] == pytest.approx(row.value, abs=1e-8), (covariate, row.stat)
 
 
 def test_intervals_of_means_cover_when_images_of_a_person_go_together():
@@ -123,11 +123,11 @@ def test_words_are_joined_once_a_column(world, contrast):
     plain = joint(faces, contrast, covariates=["eyeglasses", "smiling"]).frame
     same = found[found["quantity"].str.endswith("glasses: yes & smiling")]["estimate"]
     assert np.allclose(same, plain[plain["quantity"].str.endswith("eyeglasses & smiling")]["estimate"])
-    told = lw.balance(faces, contrast, covariates=["glasses", "smiling", "hair", "light"])
-    sizes = told.where(stat="smd").frame.set_index("quantity")["estimate"].abs()
+    reported = lw.balance(faces, contrast, covariates=["glasses", "smiling", "hair", "light"])
+    sizes = reported.where(stat="smd").frame.set_index("quantity")["estimate"].abs()
     order = sorted(["glasses", "smiling"], key=lambda name: -sizes[{"glasses": "glasses: yes"}.get(name, name)])
-    assert most_apart(faces, told, ["glasses", "smiling", "hair", "light"]) == order
-    assert most_apart(faces, told, ["glasses", "smiling", "hair", "light"], most=1) == order[:1]
+    assert most_apart(faces, reported, ["glasses", "smiling", "hair", "light"]) == order
+    assert most_apart(faces, reported, ["glasses", "smiling", "hair", "light"], most=1) == order[:1]
 
 
 def test_those_left_out_are_set_against_those_matched(world, contrast):
@@ -164,8 +164,8 @@ def test_energy_of_equal_groups_is_nought_on_average_however_few():
         names = [f"{k:02d}" for k in range(12)]
         table = pd.DataFrame({"image": names, "identity": names, "side": ["focal"] * 4 + ["reference"] * 8})
         weights = {name: 1.0 + k % 3 for k, name in enumerate(names)}
-        told = energy(lw.Images(table), lw.Vectors(names, values, source="w"), BY, weights=weights)
-        found.append(told.frame.set_index("sample")["estimate"])
+        reported = energy(lw.Images(table), lw.Vectors(names, values, source="w"), BY, weights=weights)
+        found.append(reported.frame.set_index("sample")["estimate"])
     wide = pd.DataFrame(found)
     assert (wide.mean().abs() < 3 * wide.std() / np.sqrt(300)).all()
     assert set(wide.columns) == {"all", "weighted"}
@@ -177,15 +177,15 @@ def test_bad_balance_is_refused(world, contrast):
     with pytest.raises(SpecError, match="The weights"):
         lw.balance(world.faces, contrast, covariates=["light"], weights={"nobody": 1.0})
     pairs = lw.match(world.faces, world.vectors, contrast)
-    turned = lw.Contrast("perceived_gender", focal="male", reference="female")
+    backward = lw.Contrast("perceived_gender", focal="male", reference="female")
     with pytest.raises(TableError, match="No pair is between"):
-        lw.balance(world.faces, turned, pairs, covariates=["light"])
+        lw.balance(world.faces, backward, pairs, covariates=["light"])
 
 
 @pytest.mark.realdata
 @pytest.mark.parametrize(("rule", "least", "most"), [("0.6", 0.8, 1.0), ("none", 0.5, 0.65)])
 def test_how_many_attributes_the_published_pairs_bring_nearer(rule, least, most):
-    """The authors' first 500 look-alikes, over CelebA's own attributes.
+    """The authors' first 500 matched pairs, over CelebA's own attributes.
 
     With the recognizer's rule (or its penalty) about nine of ten attributes come nearer; without it only little more
     than half. Both are what was found, not what was hoped for.

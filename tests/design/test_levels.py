@@ -107,8 +107,8 @@ def test_balance_takes_the_pairs_of_its_contrast():
     faces, vectors = problem(0)
     found = match_levels(faces, vectors, CONTRASTS)
     numbered = faces.with_attribute("light_level", {image: float(k) for k, image in enumerate(faces.keys)})
-    told = lw.balance(numbered, CONTRASTS[0], found, covariates=["light_level"])
-    assert told.where(sample="matched", stat="smd").frame["n"].item() == 2 * found.frame["set"].nunique()
+    reported = lw.balance(numbered, CONTRASTS[0], found, covariates=["light_level"])
+    assert reported.where(sample="matched", stat="smd").frame["n"].item() == 2 * found.frame["set"].nunique()
 
 
 def test_columns_are_crossed(world):

@@ -35,9 +35,9 @@ def test_neighbors_are_the_nearest_and_errors_their_means():
     yaw = faces.attribute("yaw").to_numpy()
     wanted = np.abs(yaw[nearest] - yaw[:, None]).mean()
     assert found.where(quantity="yaw", sample="pose").frame["estimate"].item() == pytest.approx(wanted)
-    told = found.where(stat="identity_error").frame.set_index("sample")["estimate"]
-    assert told["person"] == 0
-    assert told["pose"] > 0.8
+    reported = found.where(stat="identity_error").frame.set_index("sample")["estimate"]
+    assert reported["person"] == 0
+    assert reported["pose"] > 0.8
 
 
 def test_a_limit_leaves_only_those_within():

@@ -113,7 +113,7 @@ def test_references_are_as_difficult_in_both_groups_before_matching_too():
     assert abs(gap(lw.trials(faces, seed=1, references=pairs, difficulty=near, contrast=contrast))) < 0.15
 
 
-def test_strangers_show_a_valid_reference(world, contrast):
+def test_impostors_show_a_valid_reference(world, contrast):
     _, found = ruled(world, contrast, impostors=3, groups="any")
     strangers = found.frame[~found.frame["same"]]
     assert len(strangers) == 3 * int(found.frame["same"].sum())

@@ -94,7 +94,7 @@ def test_directions_come_back_from_disk(directions, tmp_path):
 
 def test_the_summary_says_what_goes_along(directions):
     table = summary(directions).set_index("attribute")
-    assert table.loc["perceived_smile", "goes along with"] == "predicted_age"
+    assert table.loc["perceived_smile", "associated with"] == "predicted_age"
     assert table.loc["perceived_smile", "correlation"] > 0.2
 
 

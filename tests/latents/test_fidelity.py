@@ -94,18 +94,18 @@ def test_a_file_that_is_broken_by_now_has_no_answer_and_does_not_pass(work, tmp_
     (tmp_path / "i0.png").write_bytes(b"no picture")
     (tmp_path / "i1.png").write_bytes((work.album.root / "i1.png").read_bytes())
     album = ImageFolder(tmp_path, {"i0": "i0.png", "i1": "i1.png", "i2": "gone.png"})
-    told = fidelity_ratings(KEYS[:3], [replace(work, album=album)(KEYS[:3])])
-    empty = told.frame[told.frame["value"].isna()]
+    reported = fidelity_ratings(KEYS[:3], [replace(work, album=album)(KEYS[:3])])
+    empty = reported.frame[reported.frame["value"].isna()]
     assert set(empty["unit"]) == {"i0", "i2"}
     name = create("recognizer", "world").name
-    assert passed(told, recognizer=name, limit=1e9) == ["i1"]
+    assert passed(reported, recognizer=name, limit=1e9) == ["i1"]
 
 
 def test_a_chunk_of_broken_files_is_no_end(work, tmp_path):
     album = ImageFolder(tmp_path, dict.fromkeys(KEYS, "gone.png"))
     lost = replace(work, album=album)
-    told = fidelity_ratings(KEYS, [lost(KEYS[:2]), work(KEYS[2:])])
-    assert passed(told, classifier=create("classifier", "world").name)[0] == "i2"
+    reported = fidelity_ratings(KEYS, [lost(KEYS[:2]), work(KEYS[2:])])
+    assert passed(reported, classifier=create("classifier", "world").name)[0] == "i2"
 
 
 def test_only_the_labels_of_the_contrast_count_when_they_are_named(judgment):
@@ -113,12 +113,12 @@ def test_only_the_labels_of_the_contrast_count_when_they_are_named(judgment):
     name = create("classifier", "world").name
     asked = frame["question"][(frame["rater"] == name)].unique()
     frame.loc[(frame["question"] == asked[0]) & (frame["unit"] == "i2"), "value"] = 0.0
-    told = type(judgment)(frame)
+    reported = type(judgment)(frame)
     other = asked[1].removeprefix(f"{AGREES}: ")
-    assert "i2" not in passed(told, classifier=name)
-    assert "i2" in passed(told, classifier=name, labels=(other,))
+    assert "i2" not in passed(reported, classifier=name)
+    assert "i2" in passed(reported, classifier=name, labels=(other,))
     with pytest.raises(PluginError, match="has none of the labels"):
-        passed(told, classifier=name, labels=("no such label",))
+        passed(reported, classifier=name, labels=("no such label",))
 
 
 def test_the_gate_says_itself_who_passed(judgment):

@@ -89,7 +89,7 @@ def test_most_steps_are_cheap_and_the_last_are_exact(monkeypatch):
     monkeypatch.setattr("likewise.latents.gradient.REFINE", small)
     tiny = Tiny()
     solver_of(tiny, Squares(), "refine", weight=0.1, seed=0)(targets(1))
-    steps = tiny.drawn[-1 - sum(phase.steps for phase in REFINE) : -1]  # the last drawing only judges what is left
+    steps = tiny.drawn[-1 - sum(phase.steps for phase in REFINE) : -1]  # the last drawing only measures what is left
     assert steps == [16] * REFINE[0].steps + [tiny.resolution] * REFINE[1].steps
 
 

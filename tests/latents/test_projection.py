@@ -105,7 +105,7 @@ def test_effort_is_only_for_a_descent():
         solver(ProjectSpec(effort=2.0))
 
 
-def test_effort_is_told():
+def test_effort_is_reported():
     assert ProjectSpec(method="refine").words == "refine"
     assert ProjectSpec(method="refine", effort=0.5, lambda_=1.0).words == "refine, effort 0.5, lambda 1"
 

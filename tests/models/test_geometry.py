@@ -57,7 +57,7 @@ def test_a_warp_puts_colors_where_points_go_also_when_it_shrinks_a_lot(factor):
         assert seen[y, x, 1] == pytest.approx(there[1] * 255 / 800, abs=4)
 
 
-def test_fine_stripes_become_grey_and_do_not_alias():
+def test_fine_stripes_become_gray_and_do_not_alias():
     stripes = np.zeros((1000, 1000, 3), np.uint8)
     stripes[:, ::2] = 255
     seen = warp(stripes, np.array([[0.1, 0, 0], [0, 0.1, 0]]), 100)[10:90, 10:90]

@@ -128,7 +128,7 @@ def test_distances_are_of_rows_and_nan_where_nobody_was_found(tmp_path, pictures
         assert recognizer.as_euclidean(apart) == pytest.approx(float(np.linalg.norm(x - y)), rel=1e-4)
 
 
-def test_grey_pictures_and_an_alpha_channel_are_taken(tmp_path, pictures):
+def test_gray_pictures_and_an_alpha_channel_are_read(tmp_path, pictures):
     model(tmp_path / "net.onnx")
     recognizer = CardRecognizer(card=card(tmp_path))
     gray = pictures[..., 0]

@@ -61,7 +61,7 @@ def test_a_face_is_found_again_by_gradients(generator):
     assert loss.item() < 0.02 * (generator.draw(torch.zeros(1, 32)) - goal).square().mean().item()
 
 
-def test_an_occupant_without_gradients_is_named_with_what_it_lacks():
+def test_a_generator_without_gradients_is_named_with_what_it_lacks():
     with pytest.raises(PluginError, match=r"'world-generator' is not differentiable: it has no 'device'"):
         differentiable(WorldGenerator(), DifferentiableGenerator)
     with pytest.raises(PluginError, match="'compare'"):

@@ -22,7 +22,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("name", ["mobilefacenet", "openface"])
-def test_people_are_told_apart(name, weights):
+def test_people_are_separated(name, weights):
     for part in {"mobilefacenet": ("mobilefacenet", "retinaface"), "openface": ("openface", "dlib-landmarks-5")}[name]:
         weights(part)
     faces = subset(DATA, 20)

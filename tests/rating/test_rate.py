@@ -68,7 +68,7 @@ class Looking:
 
 
 @pytest.mark.parametrize(("slot", "work"), [("recognizer", Embedding), ("classifier", Scoring)])
-def test_an_occupant_that_breaks_its_contract_is_named(world, monkeypatch, slot, work):
+def test_a_component_that_breaks_its_contract_is_named(world, monkeypatch, slot, work):
     monkeypatch.setattr(registry, "_REGISTERED", {(slot, "wrong"): Wrong})
     with pytest.raises(PluginError, match="wrong"):
         work("wrong", {}, Looking(world))(world.faces.keys[:3])
@@ -87,9 +87,9 @@ def test_an_occupant_that_breaks_its_contract_is_named(world, monkeypatch, slot,
     ],
 )
 def test_labels_in_another_language_are_counted(language, labels, says):
-    told = said_foreign("tagger", labels, language)
-    assert len(told) == len(says)
-    assert all(words in note for words, note in zip(says, told, strict=True))
+    reported = said_foreign("tagger", labels, language)
+    assert len(reported) == len(says)
+    assert all(words in note for words, note in zip(says, reported, strict=True))
 
 
 def test_a_column_of_words_is_spread_over_its_levels() -> None:

@@ -1,4 +1,4 @@
-"""Front matter, data sheet and annex: evidence is mapped, nothing is judged."""
+"""Front matter, data sheet and annex: evidence is mapped, no conclusion is drawn."""
 
 from __future__ import annotations
 
@@ -103,6 +103,6 @@ def test_the_model_card_is_yaml_with_every_rate():
     assert model_cards(lw.Estimates.of([]), Naming(), dataset="x") == ""
 
 
-def test_the_annex_judges_nothing():
+def test_the_annex_draws_no_conclusion():
     words = [row["item"] for row in iso_rows(PLACES)] + [row["topic"] for row in ai_act_rows(PLACES)]
     assert not [word for word in words if JUDGING.search(word.replace("Failure", ""))]

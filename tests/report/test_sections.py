@@ -138,9 +138,9 @@ def test_designs_stand_on_one_scale_and_above_zero_is_worse(contrast):
     (panel,) = panels(lw.Estimates.of(rows), contrast)
     assert [design.name for design in panel.designs] == ["unmatched, unadjusted", "matched", "matched, adjusted"]
     assert [design.kind for design in panel.designs] == ["all", "matched", "adjusted"]
-    crude = panel.designs[0]
-    assert (crude.estimate, crude.low, crude.high, crude.truth) == (0.4, 0.2, 0.6, 0.5)
-    assert crude.text == "−0.200 (−0.300 to −0.100)", "the text is in the outcome's own units"
+    unmatched = panel.designs[0]
+    assert (unmatched.estimate, unmatched.low, unmatched.high, unmatched.truth) == (0.4, 0.2, 0.6, 0.5)
+    assert unmatched.text == "−0.200 (−0.300 to −0.100)", "the text is in the outcome's own units"
     assert panel.designs[1].truth is None
 
 
@@ -330,7 +330,7 @@ def test_families_are_tables_by_quantity():
 def test_ground_truth_is_set_beside_the_estimates_of_its_sample():
     rows = [make_row(), make_row(sample="matched", stat="adjusted_gap"), make_row(sample="design: other")]
     rows += [make_point(sample="truth: all", estimate=0.25), make_point(sample="truth: matched", estimate=0.5)]
-    crude, matched = truth_rows(lw.Estimates.of(rows))
-    assert (crude["true"], crude["covered"], crude["sample"]) == ("0.250", "yes", "unmatched, unadjusted")
+    unmatched, matched = truth_rows(lw.Estimates.of(rows))
+    assert (unmatched["true"], unmatched["covered"], unmatched["sample"]) == ("0.250", "yes", "unmatched, unadjusted")
     assert (matched["true"], matched["covered"], matched["sample"]) == ("0.500", "no", "matched, adjusted")
     assert truth_rows(EMPTY) == []

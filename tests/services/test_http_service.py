@@ -19,8 +19,8 @@ def described(folder: Path, text: str):
 
 
 def test_a_description_is_read(tmp_path):
-    told = described(tmp_path, TEXT)
-    assert (told.name, told.price, told.scale) == ("own-tagger", 0.002, 100)
+    reported = described(tmp_path, TEXT)
+    assert (reported.name, reported.price, reported.scale) == ("own-tagger", 0.002, 100)
 
 
 @pytest.mark.parametrize(

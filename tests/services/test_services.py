@@ -252,7 +252,7 @@ def test_a_picture_too_large_for_the_service(service):
         ({"key_env": "sk-live-abcdef"}, "not the name of an environment variable"),
     ],
 )
-def test_what_a_service_cannot_be_told(service, options, says):
+def test_wrong_options_of_a_service(service, options, says):
     with pytest.raises(SpecError, match=says) as caught:
         service("azure", **options)
     assert "sk-live" not in str(caught.value)

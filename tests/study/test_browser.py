@@ -275,7 +275,7 @@ EDGES = [("edge", "panel"), ("edge", "paper"), ("accent", "panel")]
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_colors_can_be_told_apart(scheme):
+def test_colors_are_distinguishable(scheme):
     """WCAG 2.2 AA: 4.5 to 1 for text, 3 to 1 for the edges of what can be pressed."""
     css = (Path(__file__).parents[2] / "src/likewise/study/static/study.css").read_text()
     color = dict(re.findall(r"--([\w-]+): (#\w{6})", css.split(":root {")[scheme + 1].split("}")[0]))

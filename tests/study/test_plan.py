@@ -141,9 +141,9 @@ def test_all_problems_of_a_plan_are_reported_at_once(tmp_path):
     write_study(tmp_path, plan=text)
     with pytest.raises(StudyError) as caught:
         read_study(tmp_path)
-    told = str(caught.value)
-    assert "3 problems in the study plan" in told
-    assert [line in told for line in ("(study.toml, line 4)", "(study.toml, line 5)", "(study.toml, line")] == [
+    reported = str(caught.value)
+    assert "3 problems in the study plan" in reported
+    assert [line in reported for line in ("(study.toml, line 4)", "(study.toml, line 5)", "(study.toml, line")] == [
         True
     ] * 3
     (tmp_path / "study.toml").write_text(PLAN.replace("seed = 3", "seed = 'x'\nsaed = 1"))

@@ -166,28 +166,28 @@ def run(*arguments):
     return CliRunner().invoke(cli, ["study", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_the_verbs_work_together(tmp_path):
+def test_the_commands_work_together(tmp_path):
     folder = tmp_path / "study"
     assert run("init", folder, "--kind", "same-person").exit_code == 0
-    told = run("plan", folder, "--json").output
-    assert '"frozen": false' in told
-    assert '"cost": 3.59' in told
+    reported = run("plan", folder, "--json").output
+    assert '"frozen": false' in reported
+    assert '"cost": 3.59' in reported
     done = run("simulate", folder, "--truth", "same", "--ability", "0.9", "--raters", "10").output
     assert "Ratings: 90" in done
     assert "majority vote is correct for" in done
     assert (folder / "rehearsal" / "ratings.parquet").is_file()
     links = run("links", folder, "--number", "3").output.split()
     assert len(set(links)) == 3
-    told = run("plan", folder).output
-    assert "frozen" in told
-    assert "6.75" not in told or "wage: 13.50 USD per hour at 8 s per task" in told
+    reported = run("plan", folder).output
+    assert "frozen" in reported
+    assert "6.75" not in reported or "wage: 13.50 USD per hour at 8 s per task" in reported
 
 
 def test_the_power_of_a_plan_is_simulated(tmp_path):
     make_example(tmp_path, "real-or-fake")
-    told = run("plan", tmp_path).output
-    assert "24 units per group" in told
-    assert "is detected with a power of" in told
+    reported = run("plan", tmp_path).output
+    assert "24 units per group" in reported
+    assert "is detected with a power of" in reported
 
 
 def test_serving_says_what_is_wrong(tmp_path, capsys):

@@ -21,7 +21,7 @@ def test_trials_are_kept_as_they_were_made(tmp_path):
     assert str(asked).splitlines()[0] == "Trials: 1 genuine and 1 impostor trials of 4 images"
 
 
-def test_genuine_and_impostor_trials_are_told_apart():
+def test_genuine_and_impostor_trials_are_separated():
     asked = lw.Trials(ROWS)
     assert (asked.genuine().keys, asked.impostors().keys) == (["t"], ["u"])
     asked.check_same(IMAGES)

@@ -84,7 +84,7 @@ def test_an_upward_convolution_paints_its_kernel(tmp_path):
         one_step(tmp_path, "Conv2DTranspose", x, noise(3, 3, 3, 4), strides=(2, 2), padding="SAME")
 
 
-def test_resizing_follows_the_corners_it_was_told(tmp_path):
+def test_resizing_follows_the_given_corners(tmp_path):
     x, size = noise(1, 4, 4, 2), np.array([8, 8])
     signal = torch.from_numpy(x).permute(0, 3, 1, 2)
     for option, corners in (("align_corners", True), ("half_pixel_centers", False)):

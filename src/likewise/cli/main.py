@@ -186,10 +186,10 @@ def show(path: Path, image: str | None, **given: Any) -> None:
 @cli.command()
 def components() -> None:
     """List the kinds of component and what is installed of each."""
-    from likewise.runtime.registry import SLOTS
+    from likewise.runtime.registry import KINDS
     from likewise.runtime.registry import components as installed
 
-    for kind in SLOTS:
+    for kind in KINDS:
         click.echo(f"{kind:<12} {', '.join(installed(kind)) or '(none)'}")
 
 

@@ -110,7 +110,7 @@ def choose_validators(spec: ValiditySpec, audited: set[str], edited: Edited) -> 
     if spec.target is None:
         validator = _reader(table, own, audited)
         notes += [] if validator else [f"No validator of {edited.attribute} is available: name a target in [validity]."]
-        spec = replace(spec, target=_turned(validator, edited))
+        spec = replace(spec, target=_toward_focal(validator, edited))
     if spec.held is None:
         names = tuple(table) if edited.held is None else edited.held
         found = {name: _reader(table, kind_of(name), audited) for name in names if kind_of(name) != own}
@@ -135,7 +135,7 @@ def _first(readers: Sequence[Reader], audited: set[str]) -> str:
     return next((reader.name for reader in readers if reader.at_hand and reader.name not in audited), "")
 
 
-def _turned(validator: str, edited: Edited) -> str:
+def _toward_focal(validator: str, edited: Edited) -> str:
     """Return the label of the group that +1 looks like: of two genders the other one, of ages the younger ones."""
     if edited.toy:  # the world's editor moves toward the one label there is
         return validator

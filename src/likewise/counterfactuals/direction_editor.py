@@ -137,8 +137,8 @@ def _ends(directions: Directions, row: int, generator: Generator, focal: str) ->
     else:  # one standard deviation to each side of the mean face
         middle = float(generator.mean_w().astype(np.float64) @ directions.gradients[row])
         low, high = middle - 1, middle + 1
-    turned = bool(focal) and bool(positive) and written(focal) != written(positive)
-    half = (low - high) / 2 if turned else (high - low) / 2
+    reverse = bool(focal) and bool(positive) and written(focal) != written(positive)
+    half = (low - high) / 2 if reverse else (high - low) / 2
     return (low + high) / 2, half, focal or positive
 
 

@@ -1,6 +1,6 @@
 """Placebo arms: the effect of editing alone, without moving the attribute.
 
-A label may move because a picture was drawn again, pasted, or changed at all, and not because of the attribute. So
+A label may move because a picture was reconstructed, pasted, or changed at all, and not because of the attribute. So
 every sweep has placebo arms, of the same images:
 
 - ``original``: the untouched picture;

@@ -1,4 +1,4 @@
-"""Planted artifacts: what goes wrong with edited faces, drawn on purpose, to train and to test the artifact detector.
+"""Synthetic artifacts: what goes wrong with edited faces, drawn on purpose, to train and to test the artifact detector.
 
 Six kinds, each inside the mask of the edit and with random place and size: a patch of a wrong color, a ghost (a shifted
 copy shows through), a double feature (mouth or eye twice), a seam, blur, and a wrong tone of the whole skin.

@@ -98,7 +98,7 @@ class Describer:
         return {column: makers[column] for column in self.spec.columns}
 
     def licenses(self) -> dict[str, str]:
-        """Return the license of everyone who had a part."""
+        """Return the licenses of all networks that were used."""
         parts = (self.gender, self.age, self.emotion, self.pose, self.segmenter)
         found = {f"detector {self.detector.name}": self.detector.license} if self.detector is not None else {}
         return {part.name: part.license for part in parts if part is not None} | found

@@ -266,7 +266,7 @@ def summary(directions: Directions) -> pd.DataFrame:
     for index, (name, skill) in enumerate(zip(directions.names, directions.skills, strict=True)):
         others = np.where(np.arange(len(directions.names)) == index, 0, np.abs(correlation[index]))
         closest = directions.names[int(others.argmax())] if len(others) > 1 else ""
-        rows.append({"attribute": name, **vars(skill), "goes along with": closest, "correlation": others.max()})
+        rows.append({"attribute": name, **vars(skill), "associated with": closest, "correlation": others.max()})
     return pd.DataFrame(rows)
 
 

@@ -1,9 +1,9 @@
 """fidelity: is the reconstruction still the same face?
 
-A projection that is worse for one group is a confounder of its own, and one that turns out another person tells nothing
-about the first. So every image is drawn again from its latent and compared with the original: by a perceptual distance,
-by a recognizer (is it still the same person?) and by a classifier (does it still give the same answer, for instance
-about perceived gender?). What they say are Ratings, the unit is the image.
+A projection that is worse for one group is a confounder of its own, and one that turns out another person says nothing
+about the first. So every image is reconstructed from its latent and compared with the original: by a perceptual
+distance, by a recognizer (is it still the same person?) and by a classifier (does it still give the same answer, for
+instance about perceived gender?). What they say are Ratings, the unit is the image.
 
 The *gate* leaves out images whose reconstruction is another person, or another group, before anything is matched.
 """

@@ -2,7 +2,7 @@
 
 StyleGAN2 adds a map of noise at each convolution, for what is too fine to be styled: strands of hair, pores. The
 published projector moves these maps together with the latent and holds them to being noise: after each step they are
-brought back to mean 0 and mean square 1, and neighbors that go along with each other are penalized at every scale
+brought back to mean 0 and mean square 1, and correlated neighbors are penalized at every scale
 (Karras et al. 2020, appendix D). The maps are only an aid: what is stored of an image is its latent, and whoever draws
 that latent again draws it with the generator's own noise.
 """

@@ -52,10 +52,10 @@ def gap_findings(
     sentences, names = [], naming or Naming()
     elsewhere = {*operating_quantities(estimates), *excluded}
     for name, rows in without_simulation(estimates.frame).groupby("quantity", sort=False):
-        crude, matched, adjusted = (first(rows, key) for key in _GAPS)
-        if name in elsewhere or (crude is None and matched is None):
+        unmatched, matched, adjusted = (first(rows, key) for key in _GAPS)
+        if name in elsewhere or (unmatched is None and matched is None):
             continue
-        found = ((matched, names.matched), (adjusted, names.adjusted), (crude, UNMATCHED))
+        found = ((matched, names.matched), (adjusted, names.adjusted), (unmatched, UNMATCHED))
         parts = [f"{label}, {_direction(row, contrast)}" for row, label in found if row is not None]
         sentences.append(f"{quantity(str(name))}: {'; '.join(parts)}.{_explained(rows)}")
     return sentences

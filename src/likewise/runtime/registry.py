@@ -111,7 +111,6 @@ KINDS: dict[str, type] = {
     "crowd": Crowd,
 }
 """The contract of each component kind."""
-SLOTS = KINDS  # former name
 _OLD_GROUPS = {"recognizer": "likewise.recogniser"}
 """Entry-point groups by their former British spelling; read for one release."""
 _OLD_MEMBERS = {"licence": "license", "synthesise": "synthesize"}

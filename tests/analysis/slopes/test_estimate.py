@@ -69,7 +69,7 @@ def test_the_p_of_no_slope_and_of_a_straight_line_are_even():
     assert np.mean(p, axis=0) == pytest.approx([0.05, 0.05], abs=0.03)
 
 
-def test_a_bent_curve_is_told_from_a_line():
+def test_a_curve_is_distinguished_from_a_line():
     tests = slope_tests(*EditedLabels(300, 1, bend=0.03, reach=0.2).tables(), threshold=0.5)
     assert only(tests, stat="linearity_p")["estimate"] < 0.001
 

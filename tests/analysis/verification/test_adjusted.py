@@ -1,4 +1,4 @@
-"""Missed genuine pairs between look-alikes: by two routes the same number, and what is left is taken away."""
+"""FNMR of matched pairs: by two routes the same number, and what is left is taken away."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_what_cannot_be_answered_is_refused(change, error, words):
         error_rates(ratings, trials, faces, options.pop("by"), **options)
 
 
-def test_trials_must_be_told_apart():
+def test_trials_need_genuine_and_impostor():
     _, ratings, trials, faces, _ = simulated()
     frame = trials.frame
     only = lw.Trials(frame[frame["same"]])
@@ -159,7 +159,7 @@ def test_differentials_hold_one_when_groups_are_alike():
     assert (np.mean(inside, axis=0) > 0.93).all()
 
 
-def test_fieller_is_where_the_difference_cannot_be_told_from_zero():
+def test_fieller_is_where_the_difference_is_not_significant():
     spread = np.array([[0.04, 0.01], [0.01, 0.02]])
     ends = fieller(0.5, 2.0, spread, 1.96)
     assert ends is not None
@@ -177,5 +177,5 @@ def test_the_share_that_goes_away_is_that_of_the_two_gaps():
     found = only(every, stat="explained_share")
     both = every.where(stat="gap").frame.set_index("sample")["estimate"]
     assert found["estimate"] == pytest.approx(1 - both["matched"] / both["all"])
-    crude, alike = world.gaps
-    assert found["low"] < 1 - alike / crude < found["high"]
+    unmatched, alike = world.gaps
+    assert found["low"] < 1 - alike / unmatched < found["high"]

@@ -123,7 +123,7 @@ def test_the_references_of_a_set_count_as_one():
     assert found == pytest.approx([np.mean([missed[image] for image in frame["a"]]), np.mean(sets)])
 
 
-def test_look_alikes_that_are_missed_together_make_a_surer_gap():
+def test_matched_pairs_that_fail_together_make_a_narrower_interval():
     """Partners share half of what makes them hard, so their gap varies less than that of strangers would."""
     n, gaps, bound, alone = 400, [], [], []
     who = np.arange(2 * n)
@@ -142,11 +142,11 @@ def test_look_alikes_that_are_missed_together_make_a_surer_gap():
     assert np.mean(alone) > 1.3 * np.mean(bound)
 
 
-def test_a_crude_gap_is_the_same_whoever_was_matched():
+def test_an_unmatched_gap_does_not_depend_on_the_matching():
     ratings, trials, faces, pairs = VerificationTrials(100, 3, impostors=8).tables()
-    crude = []
+    unmatched = []
     for bound in (None, pairs):
         trial_table = trial_tables(ratings, trials, faces, CONTRAST, bound, drop=False)[0]
         found = trial_table.errors(trial_table.impostors.threshold(0.05), trial_table.samples, trial_table.impostors)
-        crude.append(found.covariance[:2, :2])
-    assert crude[0] == pytest.approx(crude[1], rel=1e-12)
+        unmatched.append(found.covariance[:2, :2])
+    assert unmatched[0] == pytest.approx(unmatched[1], rel=1e-12)

@@ -38,23 +38,25 @@ def text_of(audit) -> str:
 
 def test_the_page_shows_who_was_left_out_and_two_covariates_together(audit):
     run(str(audit), reporter=Quiet())
-    told, text = lw.Estimates.read(audit / "balance.parquet"), text_of(audit)
+    reported, text = lw.Estimates.read(audit / "balance.parquet"), text_of(audit)
     for heading in ("Excluded images", "Joint distribution of two covariates"):
         assert heading in text
     assert "<h3>Overlap</h3>" not in (audit / "report.html").read_text()
-    assert energy_sentence(told, Naming.of(told)) in text
-    samples = told.where(stat="energy_distance").frame.set_index("sample")["estimate"]
+    assert energy_sentence(reported, Naming.of(reported)) in text
+    samples = reported.where(stat="energy_distance").frame.set_index("sample")["estimate"]
     assert set(samples.index) == {"all", "matched"}
     for value in samples:
-        assert number(value) in energy_sentence(told)
+        assert number(value) in energy_sentence(reported)
     faces, pairs = lw.Images.read(audit / "images.parquet"), lw.Matches.read(audit / "matches.parquet")
     side, age = CONTRAST.side(faces), faces.attribute("perceived_age")
     left = age[side == 1].drop(pairs.frame["a"]).mean()
-    entry = next(row for row in excluded_rows(told, CONTRAST) if row["quantity"] == "perceived age")
+    entry = next(row for row in excluded_rows(reported, CONTRAST) if row["quantity"] == "perceived age")
     assert entry["sides"][0]["excluded"] == number(left)
     assert entry["sides"][0]["matched"] == number(age[pairs.frame["a"].tolist()].mean())
-    assert all(side[word] in text for row in excluded_rows(told, CONTRAST) for side in row["sides"] for word in side)
-    cells = joint_rows(told, CONTRAST)
+    assert all(
+        side[word] in text for row in excluded_rows(reported, CONTRAST) for side in row["sides"] for word in side
+    )
+    cells = joint_rows(reported, CONTRAST)
     assert [row["cell"] for row in cells[:1]] == ["eyeglasses, smiling"] or "smiling" in cells[0]["cell"]
     shares = [sum(float(row[f"{sample}_{end}"].removesuffix(" %")) for row in cells[:4])
               for sample in ("all", "matched") for end in ("focal", "reference")]  # fmt: skip
@@ -64,30 +66,30 @@ def test_the_page_shows_who_was_left_out_and_two_covariates_together(audit):
 def test_by_propensity_the_ground_in_common_and_the_weights_are_shown(audit):
     by_propensity(audit)
     run(str(audit), reporter=Quiet())
-    told, text = lw.Estimates.read(audit / "balance.parquet"), text_of(audit)
-    assert {"all", "matched", "weighted", "left out"} == set(told.frame["sample"])
+    reported, text = lw.Estimates.read(audit / "balance.parquet"), text_of(audit)
+    assert {"all", "matched", "weighted", "left out"} == set(reported.frame["sample"])
     assert "<h3>Overlap</h3>" in (audit / "report.html").read_text()
-    assert overlap_sentence(told, CONTRAST) in text
+    assert overlap_sentence(reported, CONTRAST) in text
     assert "with overlap weights" in text
-    auc = told.where(stat="auc").frame["estimate"].item()
+    auc = reported.where(stat="auc").frame["estimate"].item()
     assert f"AUC of {auc:.3f}" in text
-    assert overlap_warning(told) == ""
-    bars = score_plot(told, CONTRAST).axes[0].patches
-    drawn = told.where(stat="score_share").frame
+    assert overlap_warning(reported) == ""
+    bars = score_plot(reported, CONTRAST).axes[0].patches
+    drawn = reported.where(stat="score_share").frame
     assert np.allclose(sorted(abs(bar.get_height()) for bar in bars), sorted(drawn["estimate"]))
     assert sum(bar.get_height() for bar in bars) == pytest.approx(0, abs=1e-9)
-    weighted = told.where(sample="weighted", stat="smd").frame.set_index("quantity")["estimate"].abs()
-    crude = told.where(sample="all", stat="smd").frame.set_index("quantity")["estimate"].abs()
-    assert weighted["light"] < crude["light"]
+    weighted = reported.where(sample="weighted", stat="smd").frame.set_index("quantity")["estimate"].abs()
+    unmatched = reported.where(sample="all", stat="smd").frame.set_index("quantity")["estimate"].abs()
+    assert weighted["light"] < unmatched["light"]
 
 
 def test_groups_that_separate_are_warned_of_in_plain_words(audit):
     by_propensity(audit, 'distance = "propensity"\n')
     run(str(audit), reporter=Quiet())
-    told, text = lw.Estimates.read(audit / "balance.parquet"), text_of(audit)
-    assert told.where(stat="auc").frame["estimate"].item() > 0.95
-    assert overlap_warning(told) in text
-    assert "almost completely" in overlap_warning(told)
+    reported, text = lw.Estimates.read(audit / "balance.parquet"), text_of(audit)
+    assert reported.where(stat="auc").frame["estimate"].item() > 0.95
+    assert overlap_warning(reported) in text
+    assert "almost completely" in overlap_warning(reported)
 
 
 def test_given_scores_are_diagnosed_too(audit):
@@ -96,11 +98,11 @@ def test_given_scores_are_diagnosed_too(audit):
     scores = pd.Series(np.random.default_rng(0).normal(size=len(faces)), index=faces.keys, name="score")
     scores.rename_axis("image").reset_index().to_csv(audit / "scores.csv", index=False)
     by_propensity(audit, 'distance = "propensity"\n', '\n[precomputed_distances]\nscores = "scores.csv"\n')
-    told = do(audit, "project", "match", "balance")
+    reported = do(audit, "project", "match", "balance")
     side = CONTRAST.side(faces)
     above = np.subtract.outer(scores[side == 1].to_numpy(), scores[side == -1].to_numpy()) > 0
-    assert told.where(stat="auc").frame["estimate"].item() == pytest.approx(above.mean())
-    assert set(told.where(stat="score_accuracy").frame["quantity"]) == {"propensity, as scored"}
+    assert reported.where(stat="auc").frame["estimate"].item() == pytest.approx(above.mean())
+    assert set(reported.where(stat="score_accuracy").frame["quantity"]) == {"propensity, as scored"}
     (scores * 2).rename_axis("image").reset_index().to_csv(audit / "scores.csv", index=False)
     again = {outcome.stage: outcome.status for outcome in run(str(audit), reporter=Quiet(), dry_run=True)}
     assert (again["match"], again["balance"]) == ("would run", "may run")
@@ -109,7 +111,7 @@ def test_given_scores_are_diagnosed_too(audit):
 def test_without_pairs_the_groups_are_still_described(audit):
     plan = (audit / "audit.toml").read_text()
     (audit / "audit.toml").write_text(re.sub(r"distance = [\d.]+", "distance = 0.001", plan))
-    told = do(audit, "read", "project", "match", "balance")
-    assert set(told.frame["sample"]) == {"all"}
-    assert told.frame["stat"].isin(["energy_distance", "joint_share"]).any()
-    assert "matched" not in energy_sentence(told).replace("unmatched", "")
+    reported = do(audit, "read", "project", "match", "balance")
+    assert set(reported.frame["sample"]) == {"all"}
+    assert reported.frame["stat"].isin(["energy_distance", "joint_share"]).any()
+    assert "matched" not in energy_sentence(reported).replace("unmatched", "")

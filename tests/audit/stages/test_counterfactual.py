@@ -115,10 +115,10 @@ def test_photographs_of_all_kinds_are_edited_or_counted(tmp_path, capsys, weight
     for verb in ("read", "trials", "counterfactual"):
         code, _, error = run(capsys, verb, tmp_path, "--quiet")
         assert code == 0, error
-    told = notes(tmp_path, "counterfactuals")
-    assert "1 of 5 images are not edited: no face detected." in told
-    assert "grayscale file (1: {'male': 1})" in told
-    assert "rotated upright by EXIF (1: {'female': 1})" in told
+    reported = notes(tmp_path, "counterfactuals")
+    assert "1 of 5 images are not edited: no face detected." in reported
+    assert "grayscale file (1: {'male': 1})" in reported
+    assert "rotated upright by EXIF (1: {'female': 1})" in reported
     made = lw.Images.read(tmp_path / "counterfactuals" / "images.parquet")
     assert set(made.frame["parent"]) == set(names) - {"wall.png"}
     assert (tmp_path / "counterfactuals" / "sheet.jpg").is_file()
@@ -178,10 +178,10 @@ def test_edits_are_validated_without_validators_in_the_plan(small, capsys):
     change(small, 'editor = "world"', 'editor = "sloppy"')
     without_validity(small)
     assert run(capsys, "run", small, "--quiet")[0] == 0
-    told = notes(small, "validity.parquet")
-    assert "world-attributes: female" in told
-    assert "world-attributes: smiling" in told
-    assert "person: world" in told
+    reported = notes(small, "validity.parquet")
+    assert "world-attributes: female" in reported
+    assert "world-attributes: smiling" in reported
+    assert "person: world" in reported
     said = lw.Ratings.read(small / "validity.parquet").frame
     verdict = said[said["question"] == "valid"].set_index("unit")["value"]
     made = lw.Images.read(small / "counterfactuals" / "images.parquet").frame.set_index("image")

@@ -1,4 +1,4 @@
-"""The stage fidelity in a whole audit: judged, gated, counted, reported, resumed."""
+"""The stage fidelity in a whole audit: measured, gated, counted, reported, resumed."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def test_what_is_another_person_is_not_matched_and_is_counted(audit):
     first = lw.Ratings.read(audit / "fidelity" / "ratings.parquet").frame
     far = first["value"][first["question"].str.startswith("distance") & (first["rater"] != "pixels")]
     extended(audit, f"limit = {far.quantile(0.8):.6f}\n")
-    (judged,) = stages(folder, "fidelity")
-    gone = judged.summary["excluded"]
-    assert 0 < gone < judged.summary["images"]
-    assert f"{gone} reconstructions show another person" in judged.notes[0]
+    (assessed,) = stages(folder, "fidelity")
+    gone = assessed.summary["excluded"]
+    assert 0 < gone < assessed.summary["images"]
+    assert f"{gone} reconstructions show another person" in assessed.notes[0]
     outcomes = run(folder, reporter=Quiet())
     assert all(outcome.status in ("wrote", "up to date") for outcome in outcomes)
     pairs = lw.Matches.read(audit / "matches.parquet")
@@ -107,7 +107,7 @@ def test_a_killed_judgment_goes_on(audit, monkeypatch):
     assert len(calls) == stopped + total - 2
 
 
-def test_given_vectors_are_not_judged(audit):
+def test_given_vectors_have_no_fidelity(audit):
     extended(audit)
     plan = audit / "audit.toml"
     plan.write_text('vectors = "own.npz"\n' + plan.read_text().replace(PROJECT, ""))

@@ -69,7 +69,7 @@ def test_bands_cover_every_year_once():
     np.testing.assert_allclose(bands["20-29"], 0.1, atol=1e-6)
 
 
-def test_occupants_are_made_by_name(weights):
+def test_components_are_created_by_name(weights):
     weights("gender-v1")
     gender = create("classifier", "gender", {"batch": 4})
     assert gender.name == "gender-v1"

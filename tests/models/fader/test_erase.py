@@ -17,7 +17,7 @@ def erase(code, attributes):
 
 
 @pytest.fixture
-def told():
+def reported():
     """Codes of many units, two attributes in them, and a unit that never varies."""
     rng = np.random.default_rng(0)
     attributes = rng.choice([-1.0, 1.0], (2000, 2))
@@ -32,8 +32,8 @@ def auc(code, attribute) -> float:
     return float(roc_auc_score(attribute[half:] > 0, score))
 
 
-def test_nothing_linear_is_left(told):
-    code, attributes = told
+def test_nothing_linear_is_left(reported):
+    code, attributes = reported
     without = erase(code, attributes)
     centered = without - without.mean(axis=0)
     assert np.abs(centered.T @ (attributes - attributes.mean(axis=0))).max() / len(code) < 1e-10
@@ -41,18 +41,18 @@ def test_nothing_linear_is_left(told):
     assert max(auc(without, a) for a in attributes.T) < 0.56
 
 
-def test_little_else_is_taken(told):
+def test_little_else_is_taken(reported):
     """What is orthogonal to the reading stays as it was, and a second time nothing happens."""
-    code, attributes = told
+    code, attributes = reported
     without = erase(code, attributes)
     assert np.linalg.matrix_rank(code - without, tol=1e-6) <= 2
     mean, reading, writing = eraser(code, attributes)
     assert np.allclose(without - (without - mean) @ reading.T @ writing.T, without)
 
 
-def test_no_smaller_change_would_do(told):
+def test_no_smaller_change_would_do(reported):
     """Among affine maps of rank two that leave no covariance, a rival that ignores the code's shape changes more."""
-    code, attributes = told
+    code, attributes = reported
     both = (code - code.mean(axis=0)).T @ (attributes - attributes.mean(axis=0))
     rival = code - (code - code.mean(axis=0)) @ both @ np.linalg.pinv(both)
     assert auc(rival, attributes[:, 0]) < 0.56

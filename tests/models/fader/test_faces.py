@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from likewise.models.fader.faces import DIALS, drawn, latents, write_faces
+from likewise.models.fader.faces import ATTRIBUTES, drawn, latents, write_faces
 from likewise.models.generators.mobilestylegan import MobileStyleGAN
 from likewise.runtime.registry import to_signals
 
@@ -21,17 +21,17 @@ def generator(weights) -> MobileStyleGAN:
 def unit():
     """Directions that overlap, like real ones."""
     rng = np.random.default_rng(3)
-    rows = rng.normal(size=(len(DIALS), 512)) + rng.normal(size=512) / 2
+    rows = rng.normal(size=(len(ATTRIBUTES), 512)) + rng.normal(size=512) / 2
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def test_every_attribute_stands_where_its_label_says(generator, unit):
     w, side = latents(generator, 400, unit, seed=0)
     score = (w - generator.mean_w()) @ unit.T
-    for k in range(len(DIALS)):
+    for k in range(len(ATTRIBUTES)):
         assert score[side[:, k] > 0, k].min() > score[side[:, k] < 0, k].max()
     assert np.abs(side.mean(axis=0)).max() < 0.15
-    assert np.abs(np.corrcoef(side.T) - np.eye(len(DIALS))).max() < 0.2
+    assert np.abs(np.corrcoef(side.T) - np.eye(len(ATTRIBUTES))).max() < 0.2
 
 
 def test_more_faces_leave_the_first_alone(generator, unit):
@@ -64,4 +64,4 @@ def test_faces_and_their_tables_are_written(generator, unit, tmp_path):
     learned, held = (pd.read_csv(tmp_path / name, dtype={"image": str}) for name in ("faces.csv", "held.csv"))
     assert learned["face"].tolist() == [0, 0, 1, 1, 2, 2]  # twins stay together
     assert held["image"].tolist() == ["000006", "000007", "000008", "000009"]
-    assert list(learned.columns) == ["image", "face", *(dial.column for dial in DIALS)]
+    assert list(learned.columns) == ["image", "face", *(attribute.column for attribute in ATTRIBUTES)]

@@ -31,7 +31,7 @@ def resized(pictures, size: int):
 
 
 def world_faces(n: int, seed: int):
-    """Images of 32 px in which smiling goes along with gender; and both, as -1 or 1."""
+    """Images of 32 px in which smiling is associated with gender; and both, as -1 or 1."""
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(n, 10)) / 2
     factors[:, 0] = rng.choice([-1, 1], n)
@@ -66,7 +66,7 @@ def file(lessons, tmp_path_factory):
     return path
 
 
-def dialled(editor: FaderEditor, pictures, factor: int):
+def at_strengths(editor: FaderEditor, pictures, factor: int):
     """What the world sees of one factor, a row a face, a column a level."""
     return np.stack(
         [see(resized(editor.edit(pictures, level), SIZE))[:, factor] for level in (-2, -1, 0, 1, 2)], axis=1
@@ -77,16 +77,16 @@ def test_the_dial_turns_the_attribute_and_holds_the_other(file, unseen):
     pictures, _ = unseen
     editor = FaderEditor(weights=str(file))
     assert (editor.attribute, editor.held) == ("perceived_gender", ("smiling",))
-    gender, smiling = dialled(editor, pictures, 0), dialled(editor, pictures, 3)
+    gender, smiling = at_strengths(editor, pictures, 0), at_strengths(editor, pictures, 3)
     assert gender.mean(axis=0)[1:4] == pytest.approx([-1, 0, 1], abs=0.15)
     assert (np.diff(gender[:, 1:4], axis=1) > 0).all()  # every single face, within the range of the training
     assert np.abs(np.diff(smiling.mean(axis=0))).max() < 0.15
-    turned = dialled(FaderEditor(weights=str(file), attribute="smiling"), pictures, 3)
-    assert (np.diff(turned.mean(axis=0)) > 0.2).all()
+    edited = at_strengths(FaderEditor(weights=str(file), attribute="smiling"), pictures, 3)
+    assert (np.diff(edited.mean(axis=0)) > 0.2).all()
 
 
 def from_end_to_end(editor: FaderEditor, pictures, factor: int) -> float:
-    """How far a factor moves on average while the dial goes from -1 to 1."""
+    """How far a factor moves on average while the strength goes from -1 to 1."""
     low, high = (see(resized(editor.edit(pictures, level), SIZE))[:, factor].mean() for level in (-1, 1))
     return float(high - low)
 
@@ -103,8 +103,8 @@ def test_what_is_not_held_goes_along_as_in_a_network_that_knows_the_attribute_al
     assert moved[0] < 0.3
     assert min(moved[1:]) > 0.45
     assert moved[1] == pytest.approx(moved[2], rel=0.5)
-    turned = [from_end_to_end(editor, unseen[0], 0) for editor in (held, free, single)]
-    assert turned == pytest.approx([2, 2, 2], abs=0.25), "the attribute itself is turned alike"
+    edited = [from_end_to_end(editor, unseen[0], 0) for editor in (held, free, single)]
+    assert edited == pytest.approx([2, 2, 2], abs=0.25), "the attribute itself is edited alike"
 
 
 def test_at_its_own_value_nothing_goes_along(file, unseen):
@@ -124,10 +124,10 @@ def test_a_network_knows_what_goes_along_in_the_faces_it_learned_from(file, less
 
 
 def test_without_its_adversary_the_dial_does_nothing(lessons, unseen, tmp_path):
-    """The test above can fail: a code that still holds the attribute has no use for the dial."""
+    """The test above can fail: a code that still holds the attribute has no use for the attribute."""
     idle = TrainSpec(width=8, adversary=0.0, rise=250, steps=450, mirror=False)
     save_fader(tmp_path / "idle.safetensors", trained(lessons, idle), {})
-    gender = dialled(FaderEditor(weights=str(tmp_path / "idle.safetensors")), unseen[0], 0)
+    gender = at_strengths(FaderEditor(weights=str(tmp_path / "idle.safetensors")), unseen[0], 0)
     assert (np.diff(gender.mean(axis=0)) < 0.3).all()
 
 
@@ -163,7 +163,7 @@ def test_with_pairs_and_the_eraser_the_code_forgets(tmp_path):
     assert read_from_code(alone, learned, new) > 0.8
     assert read_from_code(paired, learned, new) < 0.62
     save_fader(tmp_path / "paired.safetensors", paired, {})
-    gender = dialled(FaderEditor(weights=str(tmp_path / "paired.safetensors")), new.pictures[:60], 0)
+    gender = at_strengths(FaderEditor(weights=str(tmp_path / "paired.safetensors")), new.pictures[:60], 0)
     assert (np.diff(gender.mean(axis=0)) > 0.3).all()
 
 

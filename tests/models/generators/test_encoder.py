@@ -140,9 +140,9 @@ def test_it_can_be_trained_again(generator, eye, tmp_path, monkeypatch):
     np.testing.assert_array_equal(load_file(tmp_path / "encoder.safetensors")["scale"], encoder.scale)
 
 
-def test_faces_are_spoilt_but_not_beyond_recognition(generator):
+def test_faces_are_degraded_but_not_beyond_recognition(generator):
     x = generator.draw(latents(generator, 4, seed=3), size=SIZE).clamp(-1, 1)
-    y = spoilt(x, np.random.default_rng(0))
-    assert torch.equal(y, spoilt(x, np.random.default_rng(0)))
+    y = degraded(x, np.random.default_rng(0))
+    assert torch.equal(y, degraded(x, np.random.default_rng(0)))
     off = (x - y).square().mean(dim=(1, 2, 3))
     assert 0 < off.max() < 0.1

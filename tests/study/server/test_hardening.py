@@ -346,8 +346,8 @@ def test_different_shapes_are_warned_of_and_lengths_are_few(tmp_path):
     folder = write_study(tmp_path)
     assert planned(folder, database="", power=False).values["warnings"] == []
     Image.new("RGB", (64, 48), "red").save(folder / "images" / "u1.png")
-    told = planned(folder, database="", power=False)
-    assert any("different aspect ratios" in line for line in told.lines)
+    reported = planned(folder, database="", power=False)
+    assert any("different aspect ratios" in line for line in reported.lines)
     buffers = []
     for noise in (0, 20, 60, 250):
         image = Image.effect_noise((96, 96), noise).convert("RGB") if noise else Image.new("RGB", (96, 96), "gray")

@@ -65,9 +65,9 @@ def test_a_miss_is_explained_and_a_hit_is_not(full):
     page = visitor.join()
     item = full.study.items[visitor.item(page)]
     right = item.answer["seen"]
-    told = visitor.answer(page, f"{1 - right:g}").text
-    assert "Not quite" in told
-    assert "It is &lt;there&gt;." in told or "It is not." in told
+    reported = visitor.answer(page, f"{1 - right:g}").text
+    assert "Not quite" in reported
+    assert "It is &lt;there&gt;." in reported or "It is not." in reported
     page = visitor.get("/task").text
     right = full.study.items[visitor.item(page)].answer["seen"]
     assert "right answer" not in visitor.answer(page, f"{right:g}").text
@@ -244,8 +244,8 @@ def test_text_is_escaped_wherever_it_is_shown(tmp_path):
     shown += visitor.get("/design").text
     assert evil not in shown
     assert "&lt;script&gt;" in shown
-    told = visitor.get("/design/comments.csv").text
-    assert "'=cmd()" in told
+    reported = visitor.get("/design/comments.csv").text
+    assert "'=cmd()" in reported
     site.close()
 
 
@@ -405,10 +405,10 @@ def test_the_designer_sees_how_it_goes(full):
     visitor.get(f"/design?token={full.design_token}")
     page = visitor.get("/design").text
     assert "4<small> / 16" in page
-    told = visitor.get("/design/progress.json").json()
-    assert told["plan"] == full.plan_hash
-    assert told["progress"]["answered"] == 4
-    (row,) = told["raters"]
+    reported = visitor.get("/design/progress.json").json()
+    assert reported["plan"] == full.plan_hash
+    assert reported["progress"]["answered"] == 4
+    (row,) = reported["raters"]
     assert (row["state"], row["answers"], row["gold"], row["missed"], row["training"]) == ("done", 4, 1.0, 0, 1.0)
     assert row["code"] in visitor.get("/end").text
     table = visitor.get("/design/ratings.csv")

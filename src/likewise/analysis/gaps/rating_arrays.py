@@ -68,7 +68,7 @@ class RatingArrays:
         pairs: Matches | None,
         panel: bool,
     ) -> RatingArrays:
-        """Lay out the ratings; a matched pair takes part when both of its units were rated."""
+        """Lay out the ratings; a matched pair counts when both of its units were rated."""
         identity, names = pd.factorize(answers["identity"])
         side = (answers["side"] == 1).to_numpy().astype(np.float64)
         x = numbers.loc[answers["unit"]].to_numpy()

@@ -90,7 +90,7 @@ def inception_scores(
 def _too_few(people: int, dimensions: int) -> str:
     """Return a remark where FID is not estimable: its covariances need more identities than features."""
     needed = max(_FID_IDENTITIES, dimensions)
-    return f"too few identities ({people} of {needed}): FID tells nothing here, read KID" if people < needed else ""
+    return f"too few identities ({people} of {needed}): FID is not reliable here, read KID" if people < needed else ""
 
 
 class _Table:

@@ -1,6 +1,6 @@
 """placebo: how much label rates shift by editing alone, with the attribute unchanged.
 
-A placebo arm that is one image a image (drawn again, or cut and pasted) has no slope. What it can do is make a label
+A placebo arm with one image an original (reconstructed, or cut and pasted) has no slope. What it can do is make a label
 more or less common than in the untouched images; that shift is compared image by image.
 """
 

@@ -49,19 +49,19 @@ def _edited(
     context: StageContext, given: Ratings, ratings: Ratings, thresholds: dict[str, float], pairs: Matches, level: float
 ) -> list[Estimates]:
     """Estimate the change of the same labels in edited images, and whether matched pairs agree."""
-    turned, contrast = context.valid_counterfactuals(), context.plan.contrast
-    rated = _about(ratings, turned.keys)
+    made, contrast = context.valid_counterfactuals(), context.plan.contrast
+    rated = _about(ratings, made.keys)
     if not len(rated):
         return []  # no edit is valid, which the stage notes
     edited = same_labels(rated, thresholds, given)
-    found = context.attempt("labels of edited images", lambda: edited_gaps(edited, None, turned, contrast, level=level))
+    found = context.attempt("labels of edited images", lambda: edited_gaps(edited, None, made, contrast, level=level))
     if len(pairs) < 2 or not found:
         return found
 
     def compared() -> Estimates:
         return compare_approaches(
             Ratings.together([given, edited]), None, context.images(), contrast,
-            pairs=pairs, edited_trials=None, edited=turned, covariates=context.covariates(), level=level,
+            pairs=pairs, edited_trials=None, edited=made, covariates=context.covariates(), level=level,
         )  # fmt: skip
 
     return found + context.attempt("comparison of matched pairs with edits, by label", compared)

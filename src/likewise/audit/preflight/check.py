@@ -32,7 +32,7 @@ from likewise.data.precomputed_labels import read_labels
 from likewise.data.scores.measure import need_consistent, separation
 from likewise.errors import LikewiseError, PlanError, PluginError, TableError, VectorError, nearest, some
 from likewise.rating.models import resolve_model
-from likewise.runtime.registry import SLOTS, components, create
+from likewise.runtime.registry import KINDS, components, create
 from likewise.services.budget import Budget
 from likewise.tables import Images, Vectors
 
@@ -162,7 +162,7 @@ def check_components(found: Check, folder: Folder, plan: Plan, stages: Sequence[
             found.add(error, stage.name)
     lacking: dict[int, list[str]] = {}
     for number, use in enumerate(uses.values()):
-        if use.kind in SLOTS and _is_name(use.name) and use.name not in components(use.kind):
+        if use.kind in KINDS and _is_name(use.name) and use.name not in components(use.kind):
             fix = nearest(use.name, components(use.kind)) or f"Installed: {some(components(use.kind), 12)}."
             found.problem(f"Unknown {use.kind} {use.name!r}", fix, kind=PluginError)
             lacking[number] = []

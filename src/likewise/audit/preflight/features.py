@@ -32,7 +32,7 @@ def _check_components(plan: Plan, count: int, width: int | None) -> None:
 
 
 def _width(root: Path, plan: Plan, images: Images) -> int | None:
-    """Return the numbers of a vector; None where only a network's answer tells."""
+    """Return the numbers of a vector; None where it takes a network to know."""
     if plan.vectors:
         path = root / plan.vectors
         return int(Vectors.read(path).values.shape[-1]) if path.exists() else None

@@ -6,7 +6,7 @@ from likewise.audit.plan.model import Plan
 from likewise.audit.stage import ComponentUse
 from likewise.data.describe_spec import OF_FACES, POSE, TONE, DescribeSpec
 from likewise.models.requirements import ENCODER, FACE_MESH, SEGMENTER, detector
-from likewise.runtime.registry import SLOTS
+from likewise.runtime.registry import KINDS
 from likewise.runtime.requirements import Requirements, requirements
 from likewise.weights.cache import entry
 from likewise.weights.catalog.networks import CATALOG
@@ -28,7 +28,7 @@ def needs_of(use: ComponentUse, plan: Plan) -> Requirements:
         return SEGMENTER
     if use.kind == "describer":
         return _described(plan.describe) if plan.describe else Requirements()
-    if use.kind not in SLOTS:
+    if use.kind not in KINDS:
         return Requirements()
     found = requirements(use.kind, use.name, use.options)
     return found | _projection(plan) if use.kind == "generator" and plan is not None and plan.projects else found

@@ -118,7 +118,7 @@ def _fits(column: pd.Series[Any]) -> bool:
 
 def described(directions: Directions) -> list[str]:
     """Say what directions are, in a few lines and a table."""
-    frame = summary(directions).rename(columns={"value": "skill", "positive": "rises to", "label": "said by"})
+    frame = summary(directions).rename(columns={"value": "skill", "positive": "rises to", "label": "label source"})
     return [
         f"Directions: {len(directions.names)} in {directions.gradients.shape[1]} dimensions, of {directions.source}",
         f"  labels: {directions.labels}; two levels separated by {directions.rule}",

@@ -1,1 +1,1 @@
-"""Score files of strangers: which columns they have, and whether their scores are similarities or distances."""
+"""Score files of other tools: which columns they have, and whether their scores are similarities or distances."""

@@ -61,7 +61,7 @@ class Sample:
         return float(1 / (self.share**2).sum())
 
     def interval(self, level: float) -> tuple[float, float, str]:
-        """Return an interval of the mean that knows that the images of one identity go together.
+        """Return an interval of the mean, clustered by identity.
 
         The variance of the mean is that of the cluster totals (linearized). For shares it becomes an effective
         sample size for Wilson's interval, which stays inside 0 and 1; for other means it goes with Student's t.

@@ -25,7 +25,7 @@ def joint(
     weights: Weights | None = None,
     level: float = 0.95,
 ) -> Estimates:
-    """Return how often every two binary covariates go together: A & B, A & not B, not A & B, not A & not B.
+    """Return how often every two binary covariates occur together: A & B, A & not B, not A & B, not A & not B.
 
     A column of two words is binary as well; of a column of more words no two levels are set beside each other.
     """

@@ -142,7 +142,7 @@ class Verdict:
 
 
 def verdict(estimates: Estimates, *, sample: str = "matched", max_smd: float = 0.1) -> Verdict:
-    """Judge the balance of a sample by the standardized mean differences of its table.
+    """Assess the balance of a sample by the standardized mean differences of its table.
 
     Examples
     --------

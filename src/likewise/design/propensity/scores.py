@@ -1,4 +1,4 @@
-"""Propensity scores: how a logistic regression on the mean latent would bet on an image's side.
+"""Cross-fitted propensity scores from a logistic regression on the mean latent.
 
 Scores are cross-fitted by default: an identity's score comes from a model that has not seen it, because a model that
 has seen it separates the groups better than they are apart. Numbers are standardized, the penalty is scikit-learn's
@@ -46,7 +46,7 @@ class Fit:
 
     @property
     def auc(self) -> float:
-        """How well the scores tell the sides apart."""
+        """How well the scores separate the groups (AUC)."""
         return float(roc_auc_score(self.side == 1, self.logit))
 
 
@@ -106,7 +106,7 @@ def overlap_note(auc: float) -> str:
     """Say when the groups separate so well that matching on the score has little to stand on."""
     if auc < SEPARATED:
         return ""
-    return f"The score tells the groups apart almost perfectly (AUC {auc:.3f}): matching on it has little to stand on"
+    return f"The score separates the groups almost perfectly (AUC {auc:.3f}): there is little overlap to match in"
 
 
 def score_weights(fit: Fit, *, kind: str = "overlap") -> pd.Series:

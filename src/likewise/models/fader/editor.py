@@ -93,10 +93,10 @@ class FaderEditor:
         with torch.inference_mode():
             x = self._seen(pictures)
             code, own = self.fader.encoder(x), self.fader.read(x)
-            turned = torch.stack(
-                [_turned(self.fader, own, self.attribute, level, hold=self.hold) for level in levels], dim=1
+            edited = torch.stack(
+                [_with_attribute(self.fader, own, self.attribute, level, hold=self.hold) for level in levels], dim=1
             )  # [n, K, k]
-            drawn = self.fader.decoder(code.repeat_interleave(count, dim=0), turned.flatten(0, 1))
+            drawn = self.fader.decoder(code.repeat_interleave(count, dim=0), edited.flatten(0, 1))
             if self.detail == DRAWN:
                 made = to_pictures(drawn.cpu().numpy())
             else:
@@ -114,8 +114,8 @@ class FaderEditor:
         with torch.inference_mode():
             x = self._seen(pictures)
             code, own = self.fader.encoder(x), self.fader.read(x)
-            turned = _turned(self.fader, own, self.attribute, level, hold=self.hold)
-            drawn = self.fader.decoder(code, turned)
+            edited = _with_attribute(self.fader, own, self.attribute, level, hold=self.hold)
+            drawn = self.fader.decoder(code, edited)
             if self.detail == DRAWN:
                 return to_pictures(drawn.cpu().numpy())
             change = drawn - self.fader.decoder(code, own)
@@ -136,15 +136,15 @@ def _shipped() -> tuple[Path, str]:
     return SHIPPED, SHIPPED_LICENSE
 
 
-def _turned(fader: Fader, own: Tensor, attribute: str, level: float, *, hold: bool) -> Tensor:
+def _with_attribute(fader: Fader, own: Tensor, attribute: str, level: float, *, hold: bool) -> Tensor:
     """Return the attributes with one at ``level``; what is not held moves along its slope in the training data.
 
     That is what a network that knows only this attribute would do: associated attributes change together.
     """
     which = fader.shape.attributes.index(attribute)
-    turned = own.clone() if hold else own + (level - own[:, which : which + 1]) * fader.along[:, which]
-    turned[:, which] = level
-    return turned
+    edited = own.clone() if hold else own + (level - own[:, which : which + 1]) * fader.along[:, which]
+    edited[:, which] = level
+    return edited
 
 
 def _alike(signals: Tensor, pictures: Pictures) -> bool:

@@ -2,8 +2,8 @@
 
 They show no real person. Latents are drawn, brought nearer to the mean, and then moved along the attributes' directions
 until each attribute stands at random, on one side or the other, independently of all others: so the labels are
-known, every attribute is balanced, and none goes along with another. Every face is drawn twice: the first attribute on
-its two sides, the others by coins of their own, so that training knows which two show one face.
+known, every attribute is balanced, and none is associated with another. Every face is drawn twice: the first attribute
+on its two sides, the others by coins of their own, so that training knows which two show one face.
 
 The directions are those of Singh et al. 2021, "Matched sample selection with GANs for mitigating attribute confounding"
 (arXiv:2103.13455), found in StyleGAN2's W; they work in MobileStyleGAN's, too. They overlap, so what is moved along is
@@ -32,7 +32,7 @@ Sides = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Dial:
+class Attribute:
     """An attribute: its direction, its sign there, and how far its two sides lie from the mean, in spreads of W."""
 
     column: str
@@ -42,11 +42,11 @@ class Dial:
     high: float
 
 
-DIALS = (
-    Dial("perceived_gender", "perceived_gender", -1.0, -1.2, 1.2),  # +1 is perceived as female
-    Dial("smiling", "smiling", 1.0, -1.8, 1.8),
-    Dial("young", "age", -1.0, -1.2, 1.2),
-    Dial("eyeglasses", "eyeglasses", 1.0, -0.7, 2.2),
+ATTRIBUTES = (
+    Attribute("perceived_gender", "perceived_gender", -1.0, -1.2, 1.2),  # +1 is perceived as female
+    Attribute("smiling", "smiling", 1.0, -1.8, 1.8),
+    Attribute("young", "age", -1.0, -1.2, 1.2),
+    Attribute("eyeglasses", "eyeglasses", 1.0, -0.7, 2.2),
 )
 TWINS = 2  # drawings of one face: they share the latent but for the directions
 SPREAD = 0.3  # of the sides themselves, so that they are not two points
@@ -54,9 +54,9 @@ NEARNESS = 0.65  # how near to the mean the latents are brought: fewer failures,
 
 
 def directions(path: Path) -> Floats:
-    """Return the unit directions ``[k, dim]`` of the dials."""
+    """Return the unit directions ``[k, dim]`` of the attributes."""
     with np.load(path, allow_pickle=False) as kept:
-        rows = np.stack([dial.sign * kept[dial.direction].astype(np.float64) for dial in DIALS])
+        rows = np.stack([attribute.sign * kept[attribute.direction].astype(np.float64) for attribute in ATTRIBUTES])
     unit: Floats = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return unit
 
@@ -72,7 +72,9 @@ def latents(generator: MobileStyleGAN, n: int, unit: Floats, *, seed: int) -> tu
     faces = generator.sample_w(-(-n // TWINS), seed).astype(np.float64)
     w = mean + NEARNESS * (np.repeat(faces, TWINS, axis=0)[:n] - mean)
     side, within = _coins(n, seed)
-    center = np.where(side > 0, [dial.high for dial in DIALS], [dial.low for dial in DIALS])
+    center = np.where(
+        side > 0, [attribute.high for attribute in ATTRIBUTES], [attribute.low for attribute in ATTRIBUTES]
+    )
     goal = (center + SPREAD * within) * spread
     moved = w + (goal - (w - mean) @ unit.T) @ np.linalg.pinv(unit).T
     return moved.astype(np.float32), side
@@ -80,7 +82,9 @@ def latents(generator: MobileStyleGAN, n: int, unit: Floats, *, seed: int) -> tu
 
 def _coins(n: int, seed: int) -> tuple[Sides, Floats]:
     """Return the sides and where in them, in [-1, 1]; the second of two twins has the first attribute's other side."""
-    chance = np.random.default_rng([seed, 1]).random((n + n % 2, 2, len(DIALS)))  # more faces leave the first alone
+    chance = np.random.default_rng([seed, 1]).random(
+        (n + n % 2, 2, len(ATTRIBUTES))
+    )  # more faces leave the first alone
     side = np.where(chance[:, 0] < 0.5, -1, 1)
     side[1::TWINS, 0] = -side[::TWINS, 0]
     return side[:n], 2 * chance[:n, 1] - 1
@@ -113,8 +117,8 @@ def write_faces(
         if not path.is_file():
             save(path, drawn(generator, w[row : row + 1], size)[0])
     table = pd.DataFrame({"image": [f"{row:06d}" for row in range(n)], "face": [row // TWINS for row in range(n)]})
-    for number, dial in enumerate(DIALS):
-        table[dial.column] = side[:, number]
+    for number, attribute in enumerate(ATTRIBUTES):
+        table[attribute.column] = side[:, number]
     learned = (n - held) // TWINS * TWINS  # twins stay together
     write_frame(out / "faces.csv", table[:learned])
     write_frame(out / "held.csv", table[learned:])

@@ -6,7 +6,7 @@ upsamples and gets the attributes at every level; a discriminator tries to read 
 to defeat it. So D has to take them from its input, which at test time may have any value.
 
 Our additions: several attributes at once, each one plane of its value in [-1, 1]; and a *reader*, a small classifier
-trained beside, which says where a picture's own attributes stand, so that those that are not turned can be held.
+trained beside, which says where a picture's own attributes stand, so that those that are not edited can be held.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class FaderShape:
     """What a fader network looks like: all that is needed to build it again."""
 
     attributes: tuple[str, ...]
-    """The first is the one that is turned; the others can be held."""
+    """The first is the one that is edited; the others can be held."""
     size: int = 64
     """Pixels on a side."""
     width: int = 32

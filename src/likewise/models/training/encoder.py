@@ -1,8 +1,8 @@
 """Trains the encoder of MobileStyleGAN: ``python -m likewise.models.training.encoder TARGET --work DIR``.
 
-Draw faces, spoil them as photographs are spoilt, look at them, and fit a ridge regression from what is seen to where
-the face lies. Only faces that the generator drew are used. What was seen lies in the work folder, so that a stopped run
-goes on.
+Draw faces, degrade them as photographs are degraded, look at them, and fit a ridge regression from what is seen to
+where the face lies. Only faces that the generator drew are used. What was seen lies in the work
+folder, so that a stopped run goes on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RIDGES = tuple(10.0**k for k in (4, 4.5, 5))
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 
-def spoilt(x: Tensor, rng: np.random.Generator) -> Tensor:
+def degraded(x: Tensor, rng: np.random.Generator) -> Tensor:
     """Turn drawn faces into something like photographs: moved, of other light and sharpness, compressed."""
     return torch.cat([_spoilt_one(image[None].clamp(-1, 1), rng) for image in x])
 
@@ -67,7 +67,7 @@ def directions_of(generator: MobileStyleGAN, n: int = 20_000) -> Tensor:
 
 
 def draw_part(generator: MobileStyleGAN, extractor: FeatureExtractor, number: int) -> Arrays:
-    """Draw faces, and return what is seen of them when they are spoilt, with their latents.
+    """Draw faces, and return what is seen of them when they are degraded, with their latents.
 
     In bfloat16: what it rounds is far less than what an exit gets wrong.
     """
@@ -76,7 +76,7 @@ def draw_part(generator: MobileStyleGAN, extractor: FeatureExtractor, number: in
     seen = []
     with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
         for rows in torch.split(w, 10):
-            seen.append(extractor(spoilt(generator.draw(rows, size=SIZE).float(), rng)).half())
+            seen.append(extractor(degraded(generator.draw(rows, size=SIZE).float(), rng)).half())
     return {"seen": torch.cat(seen).numpy(), "w": w.half().numpy()}
 
 

@@ -73,14 +73,14 @@ def _plain_designs(rows: pd.DataFrame, naming: Naming) -> tuple[Design, ...]:
 def conclusion(rows: pd.DataFrame, contrast: Contrast, naming: Naming | None = None) -> str:
     """State what the designs show together for one quantity, and no more."""
     names = naming or Naming()
-    crude, matched, adjusted, edited = (first(rows, key) for key in _ROWS)
-    if crude is None:
+    unmatched, matched, adjusted, edited = (first(rows, key) for key in _ROWS)
+    if unmatched is None:
         return ""
     sign = WORSE[rows["quantity"].iloc[0].partition(": ")[2]]
     said = [f"{quantity(rows['quantity'].iloc[0])}."]
-    shown = ((matched, names.matched), (adjusted, names.adjusted), (edited, EDITED), (crude, UNMATCHED))
+    shown = ((matched, names.matched), (adjusted, names.adjusted), (edited, EDITED), (unmatched, UNMATCHED))
     said += [_sentence(row, sign, contrast, name) for row, name in shown if row is not None]
-    return " ".join([*said, *filter(None, (_change(crude, matched, sign, contrast), _agreement(rows)))])
+    return " ".join([*said, *filter(None, (_change(unmatched, matched, sign, contrast), _agreement(rows)))])
 
 
 def curves(estimates: Estimates) -> list[tuple[str, pd.DataFrame]]:
@@ -131,11 +131,11 @@ def _sentence(row: pd.Series, sign: float, contrast: Contrast, name: str) -> str
     return f"{name[0].upper()}{name[1:]}: {verdict}, {confidence(row)}."
 
 
-def _change(crude: pd.Series, matched: pd.Series | None, sign: float, contrast: Contrast) -> str:
+def _change(unmatched: pd.Series, matched: pd.Series | None, sign: float, contrast: Contrast) -> str:
     """Name a change of direction or of significance between the unmatched and the matched estimate."""
     if matched is None:
         return ""
-    before, after = _worse(crude, sign, contrast), _worse(matched, sign, contrast)
+    before, after = _worse(unmatched, sign, contrast), _worse(matched, sign, contrast)
     if before and after and before != after:
         return "The direction of the gap reverses with matching."
     if after and not before:

@@ -104,16 +104,16 @@ def _worse(part: pd.DataFrame, sample: str, name: str, other: str) -> bool:
 
 def _gap_row(part: pd.DataFrame, contrast: Contrast) -> dict[str, Any]:
     wanted = (("all", "gap"), ("matched", "gap"), ("matched", "adjusted_gap"))
-    crude, matched, adjusted = (first(part, key, group=contrast.label) for key in wanted)
+    unmatched, matched, adjusted = (first(part, key, group=contrast.label) for key in wanted)
     return {
         "what": f"{difference(contrast)}, percentage points",
         "kind": "gap",
-        "all": _bare(crude),
+        "all": _bare(unmatched),
         "matched": _bare(matched),
         "adjusted": "" if adjusted is None else _bare(adjusted),
         **{f"{sample}_together": _together(part, sample, contrast) for sample in ("all", "matched")},
         **{"fmr": "", "all_worse": False, "matched_worse": False},
-        **{"all_row": crude, "matched_row": matched, "adjusted_row": adjusted},
+        **{"all_row": unmatched, "matched_row": matched, "adjusted_row": adjusted},
     }
 
 

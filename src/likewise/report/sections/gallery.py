@@ -100,7 +100,9 @@ class Gallery:
         walls: list[Wall] = []
         for rater, part in list(answered.groupby("rater", sort=False))[:SYSTEMS]:
             exhibits = [self._trial(row) for row in _extremes(part, self._groups())]
-            words = "The largest genuine and the smallest impostor distances of each group: the errors nearest at hand."
+            words = (
+                "The largest genuine and the smallest impostor distances of each group: the pairs nearest to an error."
+            )
             walls.append(Wall(f"trials-{len(walls) + 1}", f"Hardest trials of {rater}", words, tuple(exhibits)))
         return [wall for wall in walls if wall.exhibits]
 

@@ -1,7 +1,7 @@
 """The LPIPS checkpoints (pickled numpy, kernels as height x width x in x out) become safetensors.
 
 A checkpoint is a tree: ``{"VGG16_0": {"Conv_0": {"kernel", "bias"}, ...}, "NetLinLayer_0": {"Conv_0": ...}, ...}``.
-Which network it is, is said by the one key that is not a linear head.
+The one key that is not a linear head says which network it is.
 """
 
 from __future__ import annotations
