@@ -25,9 +25,13 @@ QUAINT = (
 )  # fmt: skip
 ABSOLVING = ("debiased", "bias-free", "provably fair")
 OLD_NAMES = {  # keys and members of version 0.1, which are still read
-    "src/likewise/audit/plan/migrations.py", "src/likewise/runtime/registry.py", "src/likewise/report/sections/slopes.py",
-    "src/likewise/report/sections/validity.py", "src/likewise/plugins.py", "src/likewise/errors.py",
-}  # fmt: skip
+    "src/likewise/audit/plan/migrations.py",
+    "src/likewise/errors.py",
+    "src/likewise/plugins.py",
+    "src/likewise/report/sections/slopes.py",
+    "src/likewise/report/sections/validity.py",
+    "src/likewise/runtime/registry.py",
+}
 QUOTED = re.compile(r"(?:distance|projection|matches_distance)_recogniser\S*")  # names of published files
 
 

@@ -1,4 +1,4 @@
-"""Matching and edits on one scale: the change in edited pictures, the difference of the designs, and the curve of designs."""
+"""Matching and edits on one scale: the change in edited pictures, the difference and the curve of designs."""
 
 from __future__ import annotations
 

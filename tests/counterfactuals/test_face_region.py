@@ -59,9 +59,9 @@ def test_the_edit_shows_in_the_skin_and_nowhere_else(place):
     columns = np.nonzero(changed)[1]
     assert abs(np.median(columns) / 400 - 0.5) < 0.15
     assert face.outside_changed(result) == 0
-    spoilt = result.copy()
-    spoilt[0, 0] += 1
-    assert face.outside_changed(spoilt) == 1
+    degraded = result.copy()
+    degraded[0, 0] += 1
+    assert face.outside_changed(degraded) == 1
 
 
 def test_a_photograph_keeps_its_own_resolution_and_grain(place):

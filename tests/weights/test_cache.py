@@ -94,9 +94,9 @@ def test_a_result_of_another_converter_has_to_be_made_again(monkeypatch):
         where("gender-v1")
 
 
-@pytest.mark.parametrize("spoilt", ["", "[]", "{}", "nonsense"])
-def test_a_note_that_is_no_note_counts_as_not_there(spoilt):
-    (put("gender-v1").parent / "weight.json").write_text(spoilt)
+@pytest.mark.parametrize("degraded", ["", "[]", "{}", "nonsense"])
+def test_a_note_that_is_no_note_counts_as_not_there(degraded):
+    (put("gender-v1").parent / "weight.json").write_text(degraded)
     assert entry("gender-v1") is None
 
 

@@ -22,7 +22,7 @@ from likewise.models.generators.encoder import (
     has_encoder,
 )
 from likewise.models.generators.mobilestylegan import MobileStyleGAN
-from likewise.models.training.encoder import directions_of, draw_part, fit, latents, spoilt, write
+from likewise.models.training.encoder import degraded, directions_of, draw_part, fit, latents, write
 from likewise.runtime.registry import create
 from likewise.simulation.components import Pixels
 from likewise.weights.convert.mobilestylegan import METADATA

@@ -87,7 +87,7 @@ def test_two_weights_of_one_archive_come_over_together(index, monkeypatch):
 
 
 def test_a_damaged_cache_is_fetched_again(index):
-    fetch(["tiny"])[0].path.write_bytes(b"spoilt")
+    fetch(["tiny"])[0].path.write_bytes(b"degraded")
     assert fetch(["tiny"])[0].path.read_bytes() == CONTENT
     assert len(index.fetched()) == 2
 
