@@ -38,6 +38,16 @@ def test_a_recognizer_has_one_line_with_rates_difference_and_ratio(contrast):
     assert (line.lead.design, line.lead.focal, line.lead.reference) == ("matched", "25.0 %", "10.0 %")
     assert line.lead.difference == "15.0 points (8.0 to 32.0)" and line.lead.ratio == "3.00 (1.50 to 5.90)"
     assert [other.design for other in line.beside] == ["matched, adjusted", "unmatched, unadjusted"]
+
+
+def test_a_ratio_without_an_interval_is_not_shown(contrast):
+    """With fewer than five errors half an error is added to each group, and the ratio means little."""
+    rows = [
+        {**row, "low": float("nan"), "high": float("nan")} if row["stat"] == "max_min" else row
+        for row in operating_rows()
+    ]
+    (line,) = lines(contrast, [make_row(), *rows])
+    assert line.lead.ratio == "–"
     assert line.beside[0].difference == "12.0 points (1.0 to 23.0)" and line.beside[0].focal == ""
     assert (line.verdict.kind, line.verdict.words) == ("different", "different: worse for female")
     assert line.warnings == []

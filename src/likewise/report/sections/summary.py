@@ -19,7 +19,7 @@ from likewise.report.names import (
     unbalanced,
     without_simulation,
 )
-from likewise.report.numbers import interval, number, percent, points, ratio, significant
+from likewise.report.numbers import MISSING, interval, number, percent, points, ratio, significant
 from likewise.report.operating_points import OperatingPoint, operating_quantities
 from likewise.report.sections.error_rates import remarks
 from likewise.report.sections.gaps import plotted_gaps
@@ -115,7 +115,7 @@ class Summary:
         ]
         among = None if adjusted else first(part, (sample, "max_min"), group="FNMR, all groups")
         name = self.naming.sample(sample, row["stat"])
-        return Result(name, sides[0], sides[1], _difference(row), "" if among is None else ratio(among))
+        return Result(name, sides[0], sides[1], _difference(row), _bounded(among))
 
     def _side(self, part: pd.DataFrame, sample: str, group: str) -> str:
         row = first(part, (sample, "fnmr"), (sample, "mean"), group=group)
@@ -182,6 +182,11 @@ def is_share(quantity: str) -> bool:
     """Whether a quantity is a share of images or answers, which is written in percent."""
     question = quantity.partition(": ")[2]
     return " at " in quantity or question == "same" or question.startswith(LABELED)
+
+
+def _bounded(row: pd.Series | None) -> str:
+    """Write a ratio of rates; a dash where there is no interval, because few errors bound no ratio."""
+    return "" if row is None else MISSING if pd.isna(row["low"]) else ratio(row)
 
 
 def _difference(row: pd.Series) -> str:
