@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+PRESETS = ("quick", "standard", "thorough")
 LAYOUTS = ("table", "folders", "celeba", "fairface")  # repeated here, so that --help loads no heavy package
 _PATH = click.Path(path_type=Path)
 _OPTIONS = (
@@ -15,9 +16,9 @@ _OPTIONS = (
     click.option("--table", type=_PATH, help="CSV, TSV or Parquet, one row per image; or CelebA's folder."),
     click.option("--layout", type=click.Choice(LAYOUTS), default="table", show_default=True,
                  help="Layout of table and images; folders: one per person, as LFW."),
-    click.option("--protected", required=True, help="Column with the protected attribute, e.g. perceived_gender."),
-    click.option("--focal", required=True, help="Focal level, e.g. female."),
-    click.option("--reference", required=True, help="Reference level, e.g. male."),
+    click.option("--protected", default="", help="Column with the protected attribute, e.g. perceived_gender."),
+    click.option("--focal", default="", help="Focal level, e.g. female."),
+    click.option("--reference", default="", help="Reference level, e.g. male."),
     click.option("--identity", default="identity", show_default=True, help="Column with the identity."),
     click.option("--image-column", default="image", show_default=True, help="Column with the file name or key."),
     click.option("--rename", multiple=True, metavar="OLD=NEW", help="New name of a column; repeatable."),
@@ -35,6 +36,8 @@ _OPTIONS = (
     click.option("--similarity", is_flag=True, help="Scores are similarities, not distances."),
     click.option("--scale", default=1.0, help="Largest similarity or confidence; 100 for percent."),
     click.option("--people", type=_PATH, help="Responses of people: unit, rater, question, value."),
+    click.option("--preset", type=click.Choice(PRESETS), default="standard", show_default=True,
+                 help="Work spent on projection and designs; quick is for a first look."),
     click.option("--title", default="Audit", show_default=True, help="Title of the report."),
     click.option("--seed", default=0, show_default=True),
     click.option("--force", is_flag=True, help="Overwrite an existing plan."),

@@ -22,6 +22,7 @@ from likewise.cli.power import power
 from likewise.cli.run import run_audit
 from likewise.cli.stage_commands import is_paid, stage_help
 from likewise.cli.start.doctor import doctor
+from likewise.cli.start.init import init
 from likewise.cli.start.scores import scores
 from likewise.cli.study.commands import study
 from likewise.cli.sweep_options import sweep_options
@@ -97,18 +98,6 @@ def _stage_command(name: str) -> click.Command:
     )
     what = stage_help()[name]
     return click.command(name=name, help=f"{what} Needs the artifacts of the earlier stages.", short_help=what)(command)
-
-
-@cli.command()
-@click.argument("folder", metavar="DIR")
-@plan_options
-def init(folder: str, force: bool, **given: Any) -> None:
-    """Write a commented plan (audit.toml) for a table and images, or for answers about them."""
-    from likewise.audit.plan.request import AuditRequest
-    from likewise.audit.plan.scaffold import init_audit
-
-    for line in init_audit(Path(folder), AuditRequest(**given), force=force):
-        click.echo(line)
 
 
 @cli.command()
@@ -215,7 +204,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for _group in (directions, doctor, generate, groups, lambdas, fader, power, scores, study, weights):
+for _group in (directions, doctor, generate, groups, init, lambdas, fader, power, scores, study, weights):
     cli.add_command(_group)
 
 

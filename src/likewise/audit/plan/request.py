@@ -15,6 +15,7 @@ COLUMNS = "columns"
 FILES = ("scores", "embeddings", "labels")
 """The kinds of precomputed answers."""
 RATERS = ("recognizer", "classifier")
+PRESETS = ("quick", "standard", "thorough")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +46,13 @@ class AuditRequest:
     people: Path | None = None
     title: str = "Audit"
     seed: int = 0
+    preset: str = "standard"
+    """quick, standard or thorough: how much work goes into the projection and the designs."""
 
     def __post_init__(self) -> None:
+        missing = [f"--{name}" for name in ("protected", "focal", "reference") if not getattr(self, name)]
+        if missing:
+            raise PlanError(f"{' and '.join(missing)} missing", fix="Name the column and the two groups to compare.")
         spaces = [name for name in ("vectors", "generator", "encoder") if getattr(self, name)]
         if len(spaces) > 1:
             named = " and ".join(f"--{name}" for name in spaces)
@@ -55,6 +61,9 @@ class AuditRequest:
             raise PlanError("--similarity has no effect without --scores", fix="Remove it.")
         if self.editor and not any(kind_and_name(name)[0] == "classifier" for name in self.rater):
             raise PlanError("--editor has no effect without a classifier", fix="Add one with --rater.")
+        if self.preset not in PRESETS:
+            fix = nearest(self.preset, PRESETS) or f"Use {', '.join(PRESETS)}."
+            raise PlanError(f"Unknown preset {self.preset!r}", fix=fix)
         if not self.table and self.layout != "folders":
             raise PlanError("--table is missing", fix="Only --layout folders works without a table.")
 

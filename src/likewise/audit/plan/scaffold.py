@@ -13,7 +13,8 @@ from tomlkit.items import AoT, Table
 
 from likewise.audit.plan.file import PLAN, plan_of
 from likewise.audit.plan.migrations import FORMAT
-from likewise.audit.plan.request import COLUMNS, FILES, AuditRequest, is_file, kind_and_name
+from likewise.audit.plan.request import FILES, AuditRequest, is_file, kind_and_name
+from likewise.audit.plan.space import editor_section, space_sections, variant_sections
 from likewise.audit.plan.toml import commented, listed, relative, section
 from likewise.audit.preflight.levels import other_spellings, values_in_no_group
 from likewise.data.keys import known_keys
@@ -83,9 +84,7 @@ def plan_document(folder: Path | None, request: AuditRequest) -> tuple[tomlkit.T
 
 def init_audit(folder: Path, request: AuditRequest, *, force: bool) -> list[str]:
     """Write the plan, and return lines for the terminal."""
-    _need_folder(folder)
-    if (folder / PLAN).exists() and not force:
-        raise StoreError(f"{folder / PLAN} exists", fix="Edit it, or add --force to overwrite it.")
+    need_free(folder, force=force)
     text, lines = plan_text(folder, request)
     write_text(folder / PLAN, text)
     rated = request.rater or request.scores or request.embeddings or request.labels or request.people
@@ -120,6 +119,13 @@ def write_plan(folder: Path, text: str, lines: list[str], *, force: bool, dry_ru
     return [f"{'resumes' if there == text else 'wrote'} {path}", *lines]
 
 
+def need_free(folder: Path, *, force: bool) -> None:
+    """Raise where the folder has a plan that may not be overwritten."""
+    _need_folder(folder)
+    if (folder / PLAN).exists() and not force:
+        raise StoreError(f"{folder / PLAN} exists", fix="Edit it, or add --force to overwrite it.")
+
+
 def _need_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, not a folder", fix="Name a folder for the audit.")
@@ -139,9 +145,11 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
         column=request.protected, focal=request.focal, reference=request.reference,
         comment="every difference is focal - reference",
     ))  # fmt: skip
-    for name, made in _space(request, names).items():
+    for name, made in space_sections(request, names).items():
         document.add(name, made)
     document.add("match", _match())
+    for name, designs in variant_sections(request).items():
+        document.add(name, designs)
     trials = section(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
     document.add("trials", trials)
     for name, tables in _raters(request, folder).items():
@@ -186,28 +194,6 @@ def _match() -> Table:
     return table
 
 
-def _space(request: AuditRequest, names: list[str]) -> Mapping[str, Table]:
-    """Return the sections of the feature space."""
-    if request.vectors:
-        return {}
-    encoder = request.encoder or ("" if request.images else COLUMNS)
-    if encoder == COLUMNS:
-        return {"encode": section(comment="distances are between these columns", columns=names)}
-    if encoder:
-        kind, name = kind_and_name(encoder, ("perceptual", "recognizer", "classifier"))
-        size = {"size": commented(64, "pixels that are compared")} if kind == "perceptual" else {}
-        return {"encode": section(comment="distances are between these features", **{kind: name}, **size)}
-    weight = "weight of the rows' deviation from their mean"
-    if request.generator == "world":
-        own = commented("world", "the built-in toy: it draws the images of the simulation only")
-        return {"project": section(generator=own, perceptual="pixels", lambda_=commented(1e-4, weight))}
-    generator = commented(request.generator or "mobilestylegan", "`likewise components` lists others")
-    return {
-        "align": section(comment="to the generator's frame"),
-        "project": section(generator=generator, perceptual="lpips-alex", lambda_=commented(0.1, weight)),
-    }
-
-
 def _raters(request: AuditRequest, folder: Path | None) -> Mapping[str, Table | AoT]:
     """Return the sections of raters, precomputed answers, counterfactuals and responses."""
     sections: dict[str, Table | AoT] = {}
@@ -217,8 +203,7 @@ def _raters(request: AuditRequest, folder: Path | None) -> Mapping[str, Table | 
     if files:
         sections["precomputed"] = listed(files)
     if request.editor:
-        comment = "the same images with only the attribute edited"
-        sections["counterfactual"] = section(comment=comment, editor=request.editor)
+        sections["counterfactual"] = editor_section(request)
         sections["validity"] = _validity()
     if request.people:
         options = tomlkit.inline_table()

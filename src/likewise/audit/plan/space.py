@@ -1,0 +1,101 @@
+"""The sections of a written plan that define the feature space and the editor, by preset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tomlkit
+from tomlkit.items import AoT, Table
+
+from likewise.audit.plan.request import COLUMNS, AuditRequest, kind_and_name
+from likewise.audit.plan.toml import commented, listed, section
+from likewise.errors import LikewiseError
+from likewise.runtime.registry import components
+
+GENERATOR = "mobilestylegan"
+ENCODED = (GENERATOR,)
+"""The generators with an encoder of their own."""
+_QUICK, _THOROUGH = 0.3, 3.0  # of the number of steps of a projection
+_FRAMED = ("mobilestylegan", "stylegan2")  # known without loading torch
+
+
+def space_sections(request: AuditRequest, names: list[str]) -> Mapping[str, Table]:
+    """Return the sections of the feature space: none with vectors, [encode], or [align] and [project]."""
+    if request.vectors:
+        return {}
+    encoder = request.encoder or ("" if request.images else COLUMNS)
+    if encoder == COLUMNS:
+        return {"encode": section(comment="distances are between these columns", columns=names)}
+    if encoder:
+        kind, name = kind_and_name(encoder, ("perceptual", "recognizer", "classifier"))
+        size = {"size": commented(64, "pixels that are compared")} if kind == "perceptual" else {}
+        return {"encode": section(comment="distances are between these features", **{kind: name}, **size)}
+    name = request.generator or GENERATOR
+    align = {"align": section(comment="to the generator's frame")} if _has("frame", name) else {}
+    return {**align, "project": _projection(name, request.preset)}
+
+
+def _projection(name: str, preset: str) -> Table:
+    """Return [project]; what the method has of its own is a comment, because other methods refuse it."""
+    gradients = name in _FRAMED or _has("draw", name)
+    toy = "the built-in toy: it draws the images of the simulation only"
+    table = section(
+        generator=commented(name, toy if name == "world" else "`likewise components` lists others"),
+        perceptual="lpips-alex" if gradients else "pixels",
+    )
+    for key, value in _method(name, preset, gradients=gradients).items():
+        table.add(key, value)
+    weight = 0.1 if gradients else 0.0001
+    if not (preset == "quick" and name in ENCODED):
+        table.add(tomlkit.comment(f"lambda = {weight:g}   # weight of the rows' deviation from their mean"))
+    return table
+
+
+def _method(name: str, preset: str, *, gradients: bool) -> dict[str, Any]:
+    if not gradients or preset == "standard":
+        return {}
+    if preset == "thorough":
+        return {"effort": commented(_THOROUGH, "times the usual number of steps")}
+    if name in ENCODED:
+        return {"method": commented("encoder", "seconds, but coarse: for a first look, not for a conclusion")}
+    return {"effort": commented(_QUICK, "times the usual number of steps: for a first look")}
+
+
+def variant_sections(request: AuditRequest) -> dict[str, AoT]:
+    """Return alternative designs for the specification curve, where the preset has them."""
+    if request.preset != "thorough":
+        return {}
+    designs = [
+        section(comment="alternative designs: does the conclusion depend on the design?", name="optimal",
+                method="optimal"),
+        section(name="caliper 1 sd", caliper=_inline(distance="1sd")),
+        section(name="balanced within 0.1", method="cardinality"),
+    ]  # fmt: skip
+    return {"variant": listed(designs)}
+
+
+def editor_section(request: AuditRequest) -> Table:
+    """Return [counterfactual]; an editor in the latent space takes the latents of the audit, projected once."""
+    table = section(comment="the same images with only the attribute edited", editor=request.editor)
+    projects = bool(request.images) and not (request.vectors or request.encoder)
+    if request.editor == "direction" and projects:
+        options = _inline(generator=request.generator or GENERATOR, latents="latents")
+        table.add("options", commented(options, "the latents of the audit: nothing is projected a second time"))
+    return table
+
+
+def _inline(**values: Any) -> Any:
+    table = tomlkit.inline_table()
+    table.update(values)
+    return table
+
+
+def _has(what: str, name: str) -> bool:
+    """Whether a generator says in which frame it draws, or has gradients (``draw``); by its class alone."""
+    if name in _FRAMED:
+        return True
+    try:
+        return bool(getattr(components("generator")[name](), what, ""))
+    except (KeyError, LikewiseError, ImportError):
+        return False
