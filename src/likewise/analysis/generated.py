@@ -90,7 +90,10 @@ def people_counts(images: Images, *, column: str = "people", term: str = "term",
     counts = pd.to_numeric(images.attribute(column), errors="coerce")
     frame = pd.DataFrame({"term": images.attribute(term).astype(str), "count": counts}).dropna()
     if frame.empty:
-        raise TableError(f"No image has a number of people in column {column!r}")
+        raise TableError(
+            f"No image has a number of people in column {column!r}",
+            fix="Fill that column.",
+        )
     rows = []
     for name, part in frame.groupby("term", sort=True):
         for group, hit in (("none", part["count"] == 0), ("one", part["count"] == 1), ("several", part["count"] > 1)):
@@ -114,13 +117,19 @@ def paired_prompts(
     frame = pd.DataFrame({name: images.attribute(name) for name in (value, pair, variant, seed)}).dropna()
     variants = sorted(frame[variant].astype(str).unique())
     if len(variants) != 2:
-        raise TableError(f"Column {variant!r} must have two levels, not {len(variants)} ({some(variants)})")
+        raise TableError(
+            f"Column {variant!r} must have two levels, not {len(variants)} ({some(variants)})",
+            fix="Keep two variants, or compare them two by two.",
+        )
     wide = frame.assign(**{value: pd.to_numeric(frame[value], errors="coerce")}).pivot_table(
         index=[pair, seed], columns=variant, values=value
     )
     gap = (wide[variants[1]] - wide[variants[0]]).dropna()
     if gap.empty:
-        raise TableError("No pair of prompts has an image of both variants with the same seed")
+        raise TableError(
+            "No pair of prompts has an image of both variants with the same seed",
+            fix="Draw both variants with the same seeds.",
+        )
     group, rows = f"{variants[1]} - {variants[0]}", []
     for name, part in gap.groupby(level=0, sort=True):
         if len(part) >= _FEWEST:
@@ -144,10 +153,15 @@ def _rows(images: Images, attribute: str, share_of: str, term: str, prompt: str)
         {"term": images.attribute(term), "prompt": images.attribute(prompt), "hit": images.attribute(attribute)}
     ).dropna()
     if frame.empty:
-        raise TableError(f"No generated image has a value of {attribute!r}")
+        raise TableError(
+            f"No generated image has a value of {attribute!r}", fix="Fill that column, or name another attribute."
+        )
     known = sorted(frame["hit"].astype(str).unique())
     if share_of not in known:
-        raise SpecError(f"No generated image is {share_of!r} in {attribute!r} (values: {some(known)})")
+        raise SpecError(
+            f"No generated image is {share_of!r} in {attribute!r} (values: {some(known)})",
+            fix="Name one of these values.",
+        )
     return frame.assign(term=frame["term"].astype(str), hit=(frame["hit"].astype(str) == share_of).astype(float))
 
 
@@ -181,7 +195,12 @@ def _check_benchmark(benchmark: Mapping[str, float] | None, terms: npt.NDArray[n
         return
     missing = sorted(set(map(str, terms)) - set(benchmark))
     if missing:
-        raise SpecError(f"The benchmark has no share for {some(missing)}")
+        raise SpecError(
+            f"The benchmark has no share for {some(missing)}",
+            fix="Add them.",
+        )
     wrong = [name for name, share in benchmark.items() if not 0 <= share <= 1]
     if wrong:
-        raise SpecError(f"A benchmark share must be between 0 and 1; it is not for {some(wrong)}")
+        raise SpecError(
+            f"A benchmark share must be between 0 and 1; it is not for {some(wrong)}", fix="Divide percentages by 100."
+        )

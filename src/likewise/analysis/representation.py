@@ -108,4 +108,4 @@ def _check_reference(reference: Mapping[str, float] | None, terms: Iterable[str]
         raise SpecError(f"No reference share for {some(missing)}", fix="Add a row for each term.")
     wrong = [name for name, share in reference.items() if not 0 <= share <= 1]
     if wrong:
-        raise SpecError(f"Reference shares outside 0 to 1 for {some(wrong)}")
+        raise SpecError(f"Reference shares outside 0 to 1 for {some(wrong)}", fix="Divide percentages by 100.")

@@ -29,7 +29,10 @@ def shown(path: Path) -> str:
     frame, _ = read_frame(path)
     kind_of_table = next((kind for column, kind in _BY_COLUMN.items() if column in frame.columns), None)
     if kind_of_table is None:
-        raise InputError(f"{path.name} is no table of likewise (columns: {some(frame.columns, 8)})")
+        raise InputError(
+            f"{path.name} is no table of likewise (columns: {some(frame.columns, 8)})",
+            fix="Name a file that a stage wrote, or use any table reader.",
+        )
     table = kind_of_table.read(path)
     meanings = _meanings(table) if isinstance(table, Estimates) else ""
     return f"{table}\n\n{table.frame.head(12).to_string(index=False)}{meanings}"
@@ -40,7 +43,7 @@ def shown_image(folder: Path, image: str | None, **given: Any) -> list[str]:
     from likewise.audit.tools.show_image import AMOUNTS, show_image  # networks load late
 
     if not image:
-        raise SpecError("--out, --directions, --along, --hold and --amount need --image")
+        raise SpecError("--out, --directions, --along, --hold and --amount need --image", fix="Add --image KEY.")
     return show_image(folder, image, **{**given, "amounts": given["amounts"] or AMOUNTS})
 
 

@@ -85,7 +85,10 @@ def editor_of(spec: SweepSpec) -> Editor:
         options.setdefault("attribute", spec.attribute)
     editor = _kept(factory, spec.editor, json.dumps(options, sort_keys=True))
     if spec.attribute and editor.attribute != spec.attribute:
-        raise SpecError(f"The editor {spec.editor!r} edits {editor.attribute!r}, not {spec.attribute!r}")
+        raise SpecError(
+            f"The editor {spec.editor!r} edits {editor.attribute!r}, not {spec.attribute!r}",
+            fix="Name that attribute, or another editor.",
+        )
     return editor
 
 

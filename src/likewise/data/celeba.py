@@ -55,7 +55,10 @@ def _attributes(path: Path) -> pd.DataFrame:
             )
     values = frame.drop(columns="image")
     if not values.isin([-1, 0, 1]).all(axis=None) or "Male" not in values.columns:
-        raise TableError(f"{path.name} has values other than 1 and -1, or no column Male")
+        raise TableError(
+            f"{path.name} has values other than 1 and -1, or no column Male",
+            fix="Use CelebA's own list_attr_celeba file.",
+        )
     plain = (values > 0).astype("int64").rename(columns=str.lower)
     gender = plain.pop("male").map({1: "male", 0: "female"})
     return pd.concat([frame[["image"]], gender.rename("perceived_gender"), plain], axis=1)

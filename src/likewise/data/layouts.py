@@ -130,7 +130,9 @@ LAYOUTS: dict[str, Callable[[Source], Images]] = {
 def listed_images(folder: Path | None) -> list[str]:
     """Name all image files below a folder, by their endings alone."""
     if folder is None or not folder.is_dir():
-        raise ImageError(f"Image folder not found: {folder}" if folder else "No image folder is given")
+        raise ImageError(
+            f"Image folder not found: {folder}" if folder else "No image folder is given", fix="Check images in [data]."
+        )
     found = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES[1:] and path.is_file())
     return sorted(path.relative_to(folder).as_posix() for path in found)
 

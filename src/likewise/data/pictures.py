@@ -99,7 +99,7 @@ def picture_source(images: Images | Sequence[str], pictures: PictureSource | Pic
 
 def _folder(images: Images | Sequence[str], keys: list[str], root: Path) -> ImageFolder:
     if not root.is_dir():
-        raise ImageError(f"Image folder not found: {root}")
+        raise ImageError(f"Image folder not found: {root}", fix="Check the path.")
     if isinstance(images, Images) and "file" in images.frame.columns and images.frame["file"].notna().all():
         return ImageFolder(root.resolve(), dict(zip(keys, images.frame["file"], strict=True)))
     found = {key: find(root.resolve(), key) for key in keys}

@@ -33,12 +33,15 @@ def read_labels(path: Path, faces: Images, rater: str, *, columns: Mapping[str, 
     names = {**LABEL_COLUMNS, **columns}
     wide = _from_lines(path, names) if path.suffix in {".jsonl", ".ndjson"} else _from_table(path, names)
     if not wide.shape[1]:
-        raise TableError(f"{path.name} holds no label")
+        raise TableError(f"{path.name} holds no label", fix="Check that the export finished.")
     wide = wide / scale
     _check_confidences(wide, path)
     wide.index = pd.Index(known_keys(wide.index.to_series(), faces, f"the labels {path.name}"))
     if wide.index.has_duplicates:
-        raise TableError(f"{path.name} has several rows for {some(wide.index[wide.index.duplicated()])}")
+        raise TableError(
+            f"{path.name} has several rows for {some(wide.index[wide.index.duplicated()])}",
+            fix="Keep one row an image.",
+        )
     long = wide.rename_axis("unit").reset_index().melt(id_vars="unit", var_name="question", value_name="value")
     return Ratings(long.assign(rater=rater)[["unit", "rater", "question", "value"]])
 
@@ -76,7 +79,9 @@ def _spread(frame: pd.DataFrame, names: Mapping[str, str], path: Path) -> pd.Dat
     named = rows.dropna(subset=["label"])
     if named.duplicated(["image", "label"]).any():
         twice = named.loc[named.duplicated(["image", "label"]), "image"]
-        raise TableError(f"{path.name} has a label twice for {some(twice.unique())}")
+        raise TableError(
+            f"{path.name} has a label twice for {some(twice.unique())}", fix="Keep one row an image and label."
+        )
     wide = named.pivot(index="image", columns="label", values="value").fillna(0.0)
     return wide.reindex(rows["image"].unique(), fill_value=0.0)
 
@@ -101,15 +106,20 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise TableError(f"{path.name} is not UTF-8 text: {error}") from error
+        raise TableError(f"{path.name} is not UTF-8 text: {error}", fix="Save it as UTF-8.") from error
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
                 entry = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise TableError(f"Line {number} of {path.name} is not JSON: {error}") from error
+                raise TableError(
+                    f"Line {number} of {path.name} is not JSON: {error}", fix="Write one JSON object a line."
+                ) from error
             if not isinstance(entry, dict):
-                raise TableError(f"Line {number} of {path.name} is not a JSON object: {line[:40]}")
+                raise TableError(
+                    f"Line {number} of {path.name} is not a JSON object: {line[:40]}",
+                    fix="Write one JSON object a line.",
+                )
             yield number, entry
 
 

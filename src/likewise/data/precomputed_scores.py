@@ -55,7 +55,7 @@ def read_scores(
 
 def _check_pairs(frame: pd.DataFrame, path: Path) -> None:
     if frame.empty:
-        raise TableError(f"{path.name} has no rows")
+        raise TableError(f"{path.name} has no rows", fix="Check that the export finished.")
     if (frame["a"] == frame["b"]).any():
         same = some(frame.loc[frame["a"] == frame["b"], "a"])
         raise TableError(f"{path.name} compares images with themselves: {same}", fix="Remove these rows.")

@@ -53,7 +53,7 @@ def _decodes(path: Path) -> bool:
 def listing_digest(folder: Path) -> str:
     """Hash names, sizes and times of a folder: a quick sign that something in it may have changed."""
     if not folder.is_dir():
-        raise ImageError(f"Image folder not found: {folder}")
+        raise ImageError(f"Image folder not found: {folder}", fix="Check images in [data].")
     lines = []
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         stat = path.stat()

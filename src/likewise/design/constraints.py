@@ -158,7 +158,10 @@ def spread(column: pd.Series, side: pd.Series, name: str) -> float:
     """Return the standard deviation within the groups, pooled: a unit that matching itself cannot change."""
     within = [column[side == sign].var(ddof=1) for sign in (1, -1)]
     if np.isnan(within).any():
-        raise TableError(f"A caliper on {name!r} in sd needs two values on each side, and one has fewer")
+        raise TableError(
+            f"A caliper on {name!r} in sd needs two values on each side, and one has fewer",
+            fix="Give the caliper in the column's own unit.",
+        )
     return float(np.sqrt(np.mean(within)))
 
 

@@ -134,9 +134,12 @@ def _of_trials(
 
 def _check(contrasts: Sequence[Contrast], spec: MatchSpec) -> None:
     if len({(contrast.column, str(contrast.reference)) for contrast in contrasts}) != 1:
-        raise ContrastError(f"The contrasts do not share their column and reference level: {some(contrasts)}")
+        raise ContrastError(
+            f"The contrasts do not share their column and reference level: {some(contrasts)}",
+            fix="Compare every focal level with the same reference.",
+        )
     if len({str(contrast.focal) for contrast in contrasts}) < len(contrasts):
-        raise ContrastError(f"A focal level is named twice: {some(contrasts)}")
+        raise ContrastError(f"A focal level is named twice: {some(contrasts)}", fix="Name each level once.")
     taken = spec.method == "nearest" and spec.order == "closest" and spec.distance == "euclidean"
     if not taken or spec.ratio > 1 or spec.references or spec.replace or spec.search != "exact":
         fix = "Match the levels one by one with match()."

@@ -42,7 +42,10 @@ def matched_trials(matched: Matches) -> dict[str, str]:
 def ruled_trials(faces: Images, matched: Matches, difficulty: Difficulty, contrast: Contrast, seed: int) -> Ruled:
     """Give every image of both groups a reference by the rule of the matching, matched or not."""
     if matched.spec is None:
-        raise TableError("The matching has no spec, so that its reference rule is unknown")
+        raise TableError(
+            "The matching has no spec, so that its reference rule is unknown",
+            fix="Match with likewise.match, or keep the file that it wrote.",
+        )
     found = references(faces, difficulty, matched.spec)
     if found is None:
         raise SpecError("The matching was made with references = false", fix="Match with references = true.")

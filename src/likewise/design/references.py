@@ -84,11 +84,14 @@ def _distances(faces: Images, difficulty: Difficulty) -> list[tuple[str, str, fl
     difficulty.check_images(faces)
     frame = difficulty.frame
     if "distance" not in frame.columns or frame["distance"].isna().any():
-        raise TableError("The difficulties have rows without a distance")
+        raise TableError("The difficulties have rows without a distance", fix="Remove these rows.")
     identity = faces.identities
     strangers = identity.loc[frame["a"]].to_numpy() != identity.loc[frame["b"]].to_numpy()
     if strangers.any():
-        raise TableError(f"Difficulties between two identities: {some(frame.loc[strangers, 'trial'])}")
+        raise TableError(
+            f"Difficulties between two identities: {some(frame.loc[strangers, 'trial'])}",
+            fix="Only pairs of one identity have a difficulty; remove the others.",
+        )
     ends = np.sort(frame[["a", "b"]].to_numpy(dtype=str), axis=1)
     if pd.DataFrame(ends).duplicated().any():
         raise TableError("The difficulties hold two images twice", fix="Keep one row for each two images.")

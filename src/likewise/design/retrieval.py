@@ -105,7 +105,9 @@ def _common(faces: Images, distances: Mapping[str, Vectors | Limited]) -> list[s
     ]  # fmt: skip
     images = [image for image in sorted(faces.keys) if all(image in vectors for vectors in every)]
     if len(images) < 2:
-        raise SpecError(f"The distances are of different images: {some(images)}")
+        raise SpecError(
+            f"The distances are of different images: {some(images)}", fix="Compute all of them for the same images."
+        )
     return images
 
 

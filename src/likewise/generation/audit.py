@@ -68,7 +68,9 @@ def audit_generated(
     with shown.task("generate", len(prompts.jobs)) as progress:
         drawn = draw_images(prompts, source, folder, budget=budget, progress=progress)
     if not len(drawn.images):
-        raise TableError("No image was drawn: every request was refused")
+        raise TableError(
+            "No image was drawn: every request was refused", fix="Read the refusals in the log, and change the prompts."
+        )
     images, counts = _described(drawn.images, folder, spec, shown)
     images.write(folder / TABLE)
     notes = [_refusals(drawn.refused)] if len(drawn.refused) else []
@@ -123,7 +125,7 @@ def _benchmark(path: Path | None, prompts: PromptFile) -> dict[str, float] | Non
     shares = dict(zip(frame["term"].astype(str), pd.to_numeric(frame["share"], errors="coerce"), strict=True))
     missing = sorted({prompt.about for prompt in prompts.prompt} - set(shares))
     if missing:
-        raise TableError(f"{path.name} has no benchmark share for {some(missing)}")
+        raise TableError(f"{path.name} has no benchmark share for {some(missing)}", fix="Add these rows.")
     return {name: float(share) for name, share in shares.items()}
 
 

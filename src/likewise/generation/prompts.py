@@ -32,7 +32,7 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if not self.text.strip():
-            raise SpecError("A prompt has no text")
+            raise SpecError("A prompt has no text", fix="Fill or remove it.")
         if bool(self.pair) != bool(self.variant):
             raise SpecError(f"Prompt {self.text[:60]!r} needs both pair and variant, or neither")
 
@@ -57,7 +57,10 @@ class PromptFile:
         texts = [prompt.text for prompt in self.prompt]
         twice = sorted({text for text in texts if texts.count(text) > 1})
         if twice:
-            raise SpecError(f"Prompts occur twice: {some(twice)}")
+            raise SpecError(
+                f"Prompts occur twice: {some(twice)}",
+                fix="Remove the copies; use seeds for several images of a prompt.",
+            )
         if not self.seeds >= 1 or len(texts) * self.seeds > _MOST:
             raise SpecError(f"{len(texts)} prompts x {self.seeds} seeds: between 1 and {_MOST:,} images are possible")
 
@@ -91,7 +94,9 @@ def read_prompts(path: Path, *, seeds: int | None = None) -> PromptFile:
         return validate(PromptFile, source, plain=plain, error=SpecError)
     frame, _ = read_frame(path, text=("prompt", "term", "pair", "variant"))
     if "prompt" not in frame.columns:
-        raise SpecError(f"Column 'prompt' not found in {path.name} (columns: {some(frame.columns, 8)})")
+        raise SpecError(
+            f"Column 'prompt' not found in {path.name} (columns: {some(frame.columns, 8)})", fix="Rename the column."
+        )
     return PromptFile(prompt=tuple(_prompts(frame)), seeds=20 if seeds is None else seeds)
 
 

@@ -133,7 +133,7 @@ class FunctionSource:
 def _imported(path: str) -> Callable[[str, int], Picture]:
     module, _, name = path.partition(":")
     if not name:
-        raise SpecError(f"{path!r} is not of the form module:function")
+        raise SpecError(f"{path!r} is not of the form module:function", fix="Write e.g. my_package.my_module:generate.")
     try:
         found: Callable[[str, int], Picture] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:

@@ -134,7 +134,8 @@ class Directions:
                 )
         except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
             raise VectorError(
-                f"Cannot read directions from {path}: {type(error).__name__}: {str(error)[:200]}"
+                f"Cannot read directions from {path}: {type(error).__name__}: {str(error)[:200]}",
+                fix="Fit them again with: likewise directions fit.",
             ) from error
 
 
@@ -167,7 +168,9 @@ def fit(
         raise SpecError(f"rule is {rule!r}", fix=f"Choose '{LEAST_SQUARES}' or '{LOGISTIC}'.")
     known = faces.subset([image for image in faces.keys if image in vectors])
     if len(known) < FEWEST:
-        raise TableError(f"Only {len(known)} images have a latent; directions need at least {FEWEST}")
+        raise TableError(
+            f"Only {len(known)} images have a latent; directions need at least {FEWEST}", fix="Project more images."
+        )
     rows = mean_rows(Vectors(known.keys, vectors.take(known.keys), source=vectors.source))
     covariance = _shrunk(np.cov(rows, rowvar=False), shrink)
     identity = known.frame["identity"].to_numpy()
@@ -208,11 +211,15 @@ def _fitted(
     there = column.notna().to_numpy()
     if there.sum() < FEWEST:
         raise TableError(
-            f"Only {int(there.sum())} images have a value of {name!r}; a direction needs at least {FEWEST}"
+            f"Only {int(there.sum())} images have a value of {name!r}; a direction needs at least {FEWEST}",
+            fix="Label more images.",
         )
     x, groups = rows[there], identity[there]
     if len(set(groups)) < 2 * FOLDS:
-        raise TableError(f"Only {len(set(groups))} identities; cross-validation needs at least {2 * FOLDS}")
+        raise TableError(
+            f"Only {len(set(groups))} identities; cross-validation needs at least {2 * FOLDS}",
+            fix="Add images of more identities, or set the identity column.",
+        )
     center, spread = x.mean(axis=0), x.std(axis=0) + 1e-12
     y, positive = _target(column[there], name)
     z = (x - center) / spread

@@ -65,7 +65,7 @@ def project(
     work, runner = Projection(used, picture_source(images, pictures)), executor or Executor()
     parts = list(runner.map(work, images.keys, progress=progress, failures=not_projected))
     if not parts:
-        raise TableError("No images to project")
+        raise TableError("No images to project", fix="Check the table.")
     states = np.concatenate([part["state"] for part in parts])
     _report_failures(states)
     done = states == PROJECTED
@@ -87,6 +87,9 @@ def _report_failures(states: np.ndarray) -> None:
         return
     reasons = ", ".join(f"{reason} ({count})" for reason, count in failed.most_common())
     if sum(failed.values()) == len(states):
-        raise TableError(f"None of {len(states)} images could be projected: {reasons}")
+        raise TableError(
+            f"None of {len(states)} images could be projected: {reasons}",
+            fix="Check the images with: likewise check DIR --decode.",
+        )
     message = f"{sum(failed.values())} of {len(states)} images were not projected and have no latent: {reasons}."
     warnings.warn(message, LikewiseWarning, stacklevel=3)

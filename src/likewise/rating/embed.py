@@ -63,11 +63,14 @@ def embed(
     work = Embedding(recognizer, {}, picture_source(images, pictures))
     parts = [part["e"] for part in (executor or Executor()).map(work, images.keys, progress=progress)]
     if not parts:
-        raise TableError("No images to embed")
+        raise TableError("No images to embed", fix="Check the table.")
     embedded = np.concatenate(parts)
     absent = int((~np.isfinite(embedded).all(axis=1)).sum())
     if absent == len(embedded):
-        raise TableError(f"{recognizer.name} detected no face in any of {absent} images")
+        raise TableError(
+            f"{recognizer.name} detected no face in any of {absent} images",
+            fix="Check that the pictures show faces, or set another detector.",
+        )
     if absent:
         message = f"{recognizer.name} detected no face in {absent} of {len(embedded)} images; they have no embedding."
         warnings.warn(message, LikewiseWarning, stacklevel=2)

@@ -55,7 +55,10 @@ def columns_as_vectors(images: Images, columns: list[str]) -> Vectors:
     values = np.column_stack(parts)
     there = np.isfinite(values).all(axis=1)
     if not there.any():
-        raise TableError(f"No image has a value in all of these columns: {some(columns, 12)}")
+        raise TableError(
+            f"No image has a value in all of these columns: {some(columns, 12)}",
+            fix="Fill them, or leave out the emptiest column.",
+        )
     kept = [image for image, known in zip(images.keys, there, strict=True) if known]
     return Vectors(kept, values[there], source=f"columns {some(columns, 12)}")
 

@@ -183,7 +183,10 @@ def imported(path: str) -> Any:
 def _from_file(kind: str, path: Path, options: dict[str, Any]) -> Any:
     """Open an ONNX file by its card: the card itself, a card beside the file, or options that say the same."""
     if not path.is_file():
-        raise InputError(f"Model file not found: {path}")
+        raise InputError(
+            f"Model file not found: {path}",
+            fix="Check the path; it is relative to the working folder, in a plan to the plan.",
+        )
     if path.suffix.lower() == ".toml":
         return create(kind, "onnx", {"card": str(path), **options})
     if path.suffix.lower() != ".onnx":

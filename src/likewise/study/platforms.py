@@ -146,7 +146,9 @@ class ResponseBook:
         key = (unit, rater, question.name)
         old = self._rows.get(key)
         if old is not None and old["value"] is not None and value is not None and old["value"] != value:
-            raise TableError(f"Rater {rater[:80]!r} has two different responses to unit {unit[:80]!r}")
+            raise TableError(
+                f"Rater {rater[:80]!r} has two different responses to unit {unit[:80]!r}", fix="Keep one of them."
+            )
         if old is None or old["value"] is None:
             self._rows[key] = {"value": value, "seconds": seconds}
 
@@ -178,7 +180,7 @@ def _table(path: Path, separator: str) -> list[dict[str, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TableError(f"{path.name} is not UTF-8 text: {error}") from error
+        raise TableError(f"{path.name} is not UTF-8 text: {error}", fix="Save it as UTF-8.") from error
     reader = csv.DictReader(io.StringIO(text), delimiter=separator)
     rows = []
     for row in reader:

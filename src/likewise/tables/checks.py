@@ -22,7 +22,10 @@ def need_frame(frame: object, table: str) -> pd.DataFrame:
         numbers = some(name for name in names if not isinstance(name, str))
         raise TableError(f"Column names of {table} are not text: {numbers}", fix="Rename these columns.")
     if len(set(names)) < len(names):
-        raise TableError(f"Duplicate column names in {table}: {some(sorted({n for n in names if names.count(n) > 1}))}")
+        raise TableError(
+            f"Duplicate column names in {table}: {some(sorted({n for n in names if names.count(n) > 1}))}",
+            fix="Rename one of them.",
+        )
     return frame.reset_index(drop=True)
 
 

@@ -125,7 +125,9 @@ class Images(Table):
         wanted = list(images)
         unknown = set(wanted) - set(self.keys)
         if unknown:
-            raise TableError(f"Images not in the table: {some(sorted(unknown))}")
+            raise TableError(
+                f"Images not in the table: {some(sorted(unknown))}", fix="Check the keys; they are compared as text."
+            )
         return Images(self._frame.set_index("image").loc[wanted].reset_index()[list(self._frame.columns)])
 
     def with_attribute(self, name: str, values: Mapping[str, Any] | pd.Series) -> Images:
@@ -145,7 +147,10 @@ class Images(Table):
         parents = set(self._frame.get("parent", pd.Series(dtype="str")).dropna())
         unknown = parents - set(originals.keys)
         if unknown:
-            raise TableError(f"Parents that are not among the original images: {some(sorted(unknown))}")
+            raise TableError(
+                f"Parents that are not among the original images: {some(sorted(unknown))}",
+                fix="Keep the originals in the table.",
+            )
 
     def warn_of_unsourced_columns(self) -> None:
         """Warn of attribute columns whose names lack the source of the label."""

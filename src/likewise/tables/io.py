@@ -117,7 +117,9 @@ def read_frame(path: Path, *, text: tuple[str, ...] = ()) -> tuple[pd.DataFrame,
         raise TableError(f"Cannot read {path.name}: not UTF-8 text ({error})", fix=fix) from error
     except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, csv.Error) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
-        raise TableError(f"Cannot read {path.name}: the file is damaged or not {suffix} ({reason})") from error
+        raise TableError(
+            f"Cannot read {path.name}: the file is damaged or not {suffix} ({reason})", fix="Write or export it again."
+        ) from error
 
 
 def _read_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:

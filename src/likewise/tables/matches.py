@@ -166,7 +166,10 @@ class Matches(Table):
         """Refuse matches of images that are not in the table."""
         unknown = sorted(set(self.images) - set(faces.keys))
         if unknown:
-            raise TableError(f"Matches name {len(unknown)} images that Images does not have: {some(unknown)}")
+            raise TableError(
+                f"Matches name {len(unknown)} images that Images does not have: {some(unknown)}",
+                fix="These tables are of different images; use those that belong together.",
+            )
 
     def _rows_to_write(self) -> pd.DataFrame:
         return pd.concat([self._frame, self._ledger.add_prefix(_LEDGER)], axis=1)

@@ -110,7 +110,10 @@ class Trials(Table):
         """Refuse trials of images that are not in the table."""
         unknown = sorted(set(self.images) - set(images.keys))
         if unknown:
-            raise TableError(f"Trials name {len(unknown)} images that Images does not have: {some(unknown)}")
+            raise TableError(
+                f"Trials name {len(unknown)} images that Images does not have: {some(unknown)}",
+                fix="These tables are of different images; use those that belong together.",
+            )
 
     def check_same(self, images: Images) -> None:
         """Refuse trials whose ``same`` contradicts the identities of their images."""

@@ -159,7 +159,7 @@ def _check(keys: list[str], array: npt.NDArray[np.float32], source: str) -> None
         raise VectorError(f"Vectors of shape {array.shape} for {len(keys)} images", fix=fix)
     if len(set(keys)) < len(keys):
         twice = sorted(pd.Series(keys)[pd.Series(keys).duplicated()].unique())
-        raise VectorError(f"More than one vector for {some(twice)}")
+        raise VectorError(f"More than one vector for {some(twice)}", fix="Keep one vector an image.")
     size = _rows_at_once(array)
     for start in range(0, len(keys), size):
         block = array[start : start + size].reshape(len(keys[start : start + size]), -1)

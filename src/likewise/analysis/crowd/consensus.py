@@ -41,7 +41,9 @@ class Votes:
         frame = frame[(frame["question"] == question) & frame["value"].notna()]
         if frame.empty:
             known = some(ratings.frame["question"].unique())
-            raise TableError(f"No answers to the question {question!r} (questions: {known})")
+            raise TableError(
+                f"No answers to the question {question!r} (questions: {known})", fix="Name one of these questions."
+            )
         (unit, units), (rater, raters), (value, values) = (
             pd.factorize(frame[name], sort=True) for name in ("unit", "rater", "value")
         )

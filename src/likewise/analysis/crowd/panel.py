@@ -91,7 +91,10 @@ def _answers(ratings: Ratings, kind: Mapping[str, str], question: str, compare: 
         )
     missing = [name for name in compare if name not in set(frame["kind"])]
     if missing or frame.empty:
-        raise TableError(f"No answers to {question!r} about {some(missing) or 'any of these units'}")
+        raise TableError(
+            f"No answers to {question!r} about {some(missing) or 'any of these units'}",
+            fix="Check the question's name and the units of the responses.",
+        )
     return frame
 
 

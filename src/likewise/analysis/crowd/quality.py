@@ -193,9 +193,15 @@ class _Sheet:
             own = (frame["side"] == side).to_numpy(dtype=float)
             parts = [own * fake, own * fake * value, own * (1 - fake), own * (1 - fake) * value]
             if not parts[0].any() or not parts[2].any():
-                raise TableError(f"Arm {arm!r}: no answers about generated, or about real, images of {name!r}")
+                raise TableError(
+                    f"Arm {arm!r}: no answers about generated, or about real, images of {name!r}",
+                    fix="Both are needed: check the column of the generator, and the responses.",
+                )
             if not parts[3].any():
-                raise TableError(f"Arm {arm!r}: no real image of {name!r} is judged real, so quality is undefined")
+                raise TableError(
+                    f"Arm {arm!r}: no real image of {name!r} is judged real, so quality is undefined",
+                    fix="Collect more responses, or leave this arm out.",
+                )
             columns += parts
         names = (frame["identity"].to_numpy(dtype=str), frame["rater"].to_numpy(dtype=str))
         codes = [pd.factorize(name)[0].astype(np.int64) for name in names]

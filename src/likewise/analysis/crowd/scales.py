@@ -50,7 +50,10 @@ def scales(
     laid = _Laid(columns, side, codes, level)
     missing = [name for sign, name in ((1, by.focal), (-1, by.reference)) if not (side == sign).any()]
     if missing:
-        raise TableError(f"No answers to {question!r} about {missing[0]!r}")
+        raise TableError(
+            f"No answers to {question!r} about {missing[0]!r}",
+            fix="Check the question's name and the units of the responses.",
+        )
     quantity = f"people: {question}" + (", confidence" if column == "confidence" else "")
     rows = [laid.row(quantity, "superiority", by.label, _superiority, (1, -1))]
     for group, (sign, name) in enumerate(((1, by.focal), (-1, by.reference))):

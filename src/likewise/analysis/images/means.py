@@ -33,7 +33,9 @@ def image_means(
     for (rater, question), part in frame.groupby(["rater", "question"], sort=True):
         rows += _rows(f"{rater}: {question}", part, contrast, sample, level)
     if not rows:
-        raise TableError("No image of either group has an answer")
+        raise TableError(
+            "No image of either group has an answer", fix="Check that units of the ratings are images of the table."
+        )
     return Estimates.of(rows)
 
 

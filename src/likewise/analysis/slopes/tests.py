@@ -77,7 +77,10 @@ def excess_over_placebo(
     rows: list[dict[str, object]] = []
     for grid in grids(ratings, counterfactuals, threshold=threshold):
         if grid.quantity not in others:
-            raise TableError(f"{grid.quantity} was not rated in the placebo arm")
+            raise TableError(
+                f"{grid.quantity} was not rated in the placebo arm",
+                fix="Rate the placebo arms with the same classifier.",
+            )
         rows.append(_excess(*_aligned(grid, others[grid.quantity]), level, arm))
     return Estimates.of(rows)
 
@@ -145,7 +148,10 @@ def _log_odds(grid: Grid, level: float) -> tuple[Interval, str]:
 
 def _aligned(grid: Grid, other: Grid) -> tuple[Grid, Grid]:
     if not np.array_equal(grid.levels, other.levels):
-        raise TableError(f"{grid.quantity}: the arms have different edit strengths, {grid.levels} and {other.levels}")
+        raise TableError(
+            f"{grid.quantity}: the arms have different edit strengths, {grid.levels} and {other.levels}",
+            fix="Make all arms with the same strengths.",
+        )
     place = pd.Index(other.parents).get_indexer(pd.Index(grid.parents))
     mine = np.flatnonzero(place >= 0)
     if len(mine) < 2:

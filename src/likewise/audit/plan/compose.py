@@ -85,7 +85,10 @@ def _data(folder: Path, table: Any, images: Any, options: Mapping[str, Any]) -> 
 def _pictures(folder: Path, table: Any, pictures: np.ndarray[Any, Any]) -> str:
     """Write pictures beside the plan; files that are there stay, so that nothing is stale without need."""
     if isinstance(table, str | Path):
-        raise ImageError("Pictures as an array need the table as Images or a DataFrame, in the same order")
+        raise ImageError(
+            "Pictures as an array need the table as Images or a DataFrame, in the same order",
+            fix="Read the table first: likewise.Images.read(path).",
+        )
     keys = (table if isinstance(table, Images) else Images(pd.DataFrame(table))).keys
     if pictures.ndim != 4 or pictures.shape[-1] != 3 or len(pictures) != len(keys) or pictures.dtype != np.uint8:
         shape = f"{pictures.dtype} {pictures.shape}"
@@ -116,7 +119,10 @@ def _space(has_images: bool, options: Mapping[str, Any]) -> dict[str, Any]:
     generator, encoder = options.get("generator", ""), options.get("encoder", "")
     if named:
         if generator or encoder:
-            raise SpecError(f"{named[0]} and {'generator' if generator else 'encoder'} both define the feature space")
+            raise SpecError(
+                f"{named[0]} and {'generator' if generator else 'encoder'} both define the feature space",
+                fix="Give only one of them.",
+            )
         return {}
     if encoder == COLUMNS or not (has_images or encoder):
         covariates = list(options.get("covariates") or [])

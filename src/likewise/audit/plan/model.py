@@ -66,7 +66,7 @@ def _variant(plain: object) -> Variant:
         raise PydanticCustomError("dict_type", "Input should be a table")
     name = plain.get("name")
     if not isinstance(name, str) or not name:
-        raise PlanError("A [[variant]] has no name")
+        raise PlanError("A [[variant]] has no name", fix="Add name = '...' to it.")
     return Variant(name=name, match=_match_spec({key: value for key, value in plain.items() if key != "name"}))
 
 

@@ -73,7 +73,9 @@ class AuditRequest:
         pairs = [entry.partition("=") for entry in self.rename]
         wrong = [entry for entry, parts in zip(self.rename, pairs, strict=True) if not all(parts)]
         if wrong:
-            raise SpecError(f"--rename {some(wrong)} is not of the form OLD=NEW")
+            raise SpecError(
+                f"--rename {some(wrong)} is not of the form OLD=NEW", fix="Write e.g. --rename sex=perceived_sex."
+            )
         return {old: new for old, _, new in pairs}
 
     @property

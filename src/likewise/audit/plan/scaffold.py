@@ -68,10 +68,10 @@ def plan_text(folder: Path | None, request: AuditRequest) -> tuple[str, list[str
 def plan_document(folder: Path | None, request: AuditRequest) -> tuple[tomlkit.TOMLDocument, list[str]]:
     """Return the plan as a document, and lines that summarize the data."""
     if request.images is not None and not request.images.is_dir():
-        raise ImageError(f"Folder of images not found: {request.images}")
+        raise ImageError(f"Folder of images not found: {request.images}", fix="Check --images.")
     images = request.source.faces()
     if not len(images):
-        raise TableError(f"The table {request.table} has no rows")
+        raise TableError(f"The table {request.table} has no rows", fix="Check that the export finished.")
     contrast = Contrast(request.protected, focal=request.focal, reference=request.reference)
     contrast.side(images)
     wanted = [name.strip() for name in request.covariates.split(",") if name.strip()]

@@ -58,7 +58,9 @@ class RaterPlan:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise PlanError("A [[rater]] has an empty name")
+            raise PlanError(
+                "A [[rater]] has an empty name", fix="Give the name of a component, an import path or a file."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

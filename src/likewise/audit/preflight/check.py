@@ -149,7 +149,10 @@ def _check_answers(root: Path, entry: PrecomputedAnswers, images: Images) -> Non
     elif entry.scores:
         need_consistent(separation(read_entry(path, images, entry), images), entry.rater, entry.how)
     elif not len(read_labels(path, images, entry.rater, columns=entry.columns, scale=entry.scale)):
-        raise TableError(f"{path.name} has no answer about an image of the table")
+        raise TableError(
+            f"{path.name} has no answer about an image of the table",
+            fix="Its column 'image' has to hold keys of the table, with or without suffix.",
+        )
 
 
 def check_components(found: Check, folder: Folder, plan: Plan, stages: Sequence[Stage], *, names_only: bool) -> None:

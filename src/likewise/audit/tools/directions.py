@@ -79,7 +79,10 @@ def fit_directions(
     """Fit directions on a folder's faces and latents, and write them."""
     faces, vectors = _faces(folder), Vectors.read(folder / LATENTS)
     if not attributes and not (attributes := fittable(faces)):
-        raise SpecError(f"No column is numeric or has two levels (columns: {some(faces.attributes) or 'none'})")
+        raise SpecError(
+            f"No column is numeric or has two levels (columns: {some(faces.attributes) or 'none'})",
+            fix="Add a column of labels.",
+        )
     made_by = _made_by(folder)
     source = labels or f"{len(vectors)} faces of {folder.name}, {vectors.source}"
     directions = fit(faces, vectors, list(attributes), labels=source, made_by=made_by, rule=rule)

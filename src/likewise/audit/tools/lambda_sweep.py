@@ -43,7 +43,9 @@ def _context(root: Path) -> StageContext:
     folder = Folder(str(root))
     plan = read_plan(folder.path(PLAN))
     if plan.vectors:
-        raise SpecError("The plan has vectors: its images are not projected")
+        raise SpecError(
+            "The plan has vectors: its images are not projected", fix="Remove vectors from the plan to sweep lambda."
+        )
     return StageContext(folder, plan)
 
 

@@ -46,7 +46,7 @@ def frontier(
     """
     spec = spec or MatchSpec(method="cardinality")
     if spec.method != "cardinality":
-        raise SpecError(f"A frontier needs method = 'cardinality', not {spec.method!r}")
+        raise SpecError(f"A frontier needs method = 'cardinality', not {spec.method!r}", fix="Set it in the spec.")
     rows: list[dict[str, object]] = []
     for tolerance in sorted(at):
         found = match(images, vectors, contrast, replace(spec, max_smd=tolerance), units=units)

@@ -205,7 +205,10 @@ def frame_of(faces: Images, contrast: Contrast, pairs: Matches) -> pd.DataFrame:
     side = contrast.side(faces)
     between = (side.loc[frame["a"]].to_numpy() == 1) & (side.loc[frame["b"]].to_numpy() == -1)
     if len(frame) and not between.any():
-        raise TableError(f"No pair is between {contrast.focal!r} (a) and {contrast.reference!r} (b)")
+        raise TableError(
+            f"No pair is between {contrast.focal!r} (a) and {contrast.reference!r} (b)",
+            fix="These matches are of another contrast: match again.",
+        )
     kept: pd.DataFrame = frame.loc[between]
     return kept
 

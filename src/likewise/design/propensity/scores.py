@@ -125,7 +125,7 @@ def _standardized(points: Points) -> Floats:
     values -= values.mean(axis=0)
     scale = values.std(axis=0)
     if not (scale > 0).any():
-        raise VectorError("The vectors are constant: no score can be fitted")
+        raise VectorError("The vectors are constant: no score can be fitted", fix="Check how they were computed.")
     standardized: Floats = values[:, scale > 0] / scale[scale > 0]
     return standardized
 

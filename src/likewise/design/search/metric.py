@@ -206,7 +206,10 @@ class Table:
 
 def _refuse_negative(least: float) -> None:
     if least < 0:
-        raise SpecError(f"A precomputed distance is negative: {least:g}")
+        raise SpecError(
+            f"A precomputed distance is negative: {least:g}",
+            fix="Similarities are not distances: use e.g. 1 - similarity.",
+        )
 
 
 def _aligned(given: pd.DataFrame, focal: Sequence[str], reference: Sequence[str]) -> Numbers:

@@ -167,7 +167,10 @@ def whitened(x: Points, y: Points) -> tuple[Points, Points]:
     values, vectors_ = np.linalg.eigh((_scatter(x) + _scatter(y)) / freedom)
     keep = values > 1e-10 * max(values[-1], 0.0)
     if not keep.any():
-        raise VectorError("The vectors are constant within the groups")
+        raise VectorError(
+            "The vectors are constant within the groups",
+            fix="Check how they were computed, or use distance='euclidean'.",
+        )
     factor = vectors_[:, keep] / np.sqrt(values[keep])
     return _times(x, factor), _times(y, factor)
 

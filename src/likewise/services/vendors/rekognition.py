@@ -95,7 +95,10 @@ class Rekognition(Service):
         try:
             return _package("boto3").Session(profile_name=self.profile or None)
         except _package("botocore.exceptions").ProfileNotFound:
-            raise SpecError(f"Profile {self.profile[:80]!r} not found in the AWS configuration") from None
+            raise SpecError(
+                f"Profile {self.profile[:80]!r} not found in the AWS configuration",
+                fix="Run: aws configure --profile NAME.",
+            ) from None
 
     def missing(self) -> str:
         """Return whether boto3 finds credentials."""

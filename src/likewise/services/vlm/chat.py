@@ -284,7 +284,7 @@ def read_questions(given: Sequence[Any]) -> tuple[Question, ...]:
         counts[question.name] += 1
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
-        raise SpecError(f"Two questions have the name {twice[0]!r}")
+        raise SpecError(f"Two questions have the name {twice[0]!r}", fix="Rename one of them.")
     return found
 
 
