@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.audit.plan.migrations import FORMAT
 from likewise.audit.store import PLAN
+from likewise.demo.data_sections import data_sections
 from likewise.errors import StoreError, TableError
 from likewise.latents.directions import Directions, shipped
 from likewise.rating.rate import Embedding
@@ -47,19 +47,7 @@ _PLAN = """\
 # Age, glasses, smile and light are associated with gender (confounding {confounding:g}).
 # They are audited as if they were photographs. truth.parquet has the ground truth, measured on counterfactual twins
 # that differ in gender only; the report shows it beside the estimates.
-format = {format}
-seed = {seed}
-covariates = [{covariates}]
-
-[data]
-images = "images"
-table = "faces.csv"
-
-[contrast]
-column = "{column}"
-focal = "{focal}"
-reference = "{reference}"
-
+{data}
 [project]                        # matched pairs: project each image into the latent space
 generator = "{generator}"
 perceptual = "lpips-alex"
@@ -190,7 +178,6 @@ class Demo:
         write_text(path, settings)
 
     def _plan(self) -> str:
-        covariates = ", ".join(f'"{covariate.column}"' for covariate in COVARIATES)
         several = self.executor.workers > 1
         engine = (
             f'kind = "processes"\nworkers = {self.executor.workers}\nchunk = {_CHUNK}'
@@ -199,8 +186,8 @@ class Demo:
         )
         return _PLAN.format(
             identities=self.portraits.identities, images_each=self.portraits.images_each, generator=GENERATOR,
-            confounding=self.portraits.confounding, seed=self.portraits.seed, format=FORMAT, covariates=covariates,
-            column=CONTRAST.column, focal=CONTRAST.focal, reference=CONTRAST.reference,
+            confounding=self.portraits.confounding,
+            data=data_sections(self.portraits.seed, (covariate.column for covariate in COVARIATES), CONTRAST),
             raters="".join(_RATER.format(name=name) for name in RECOGNIZERS), engine=engine,
         )  # fmt: skip
 

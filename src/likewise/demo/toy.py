@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from likewise.audit.plan.migrations import FORMAT
 from likewise.audit.store import PLAN
+from likewise.demo.data_sections import data_sections
 from likewise.runtime.progress import Reporter
 from likewise.simulation import World
 from likewise.simulation.world import CONTRAST, COVARIATES
@@ -16,19 +16,7 @@ STRENGTHS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 _PLAN = """\
 # A simulated world: {identities} synthetic identities, three images each, confounding {confounding:g}.
 # Its ground truth is known (truth.parquet); the report shows it beside the estimates.
-format = {format}
-seed = {seed}
-covariates = [{covariates}]
-
-[data]
-images = "images"
-table = "faces.csv"
-
-[contrast]
-column = "{column}"
-focal = "{focal}"
-reference = "{reference}"
-
+{data}
 [project]                        # matched pairs: project each image into the latent space
 generator = "world"
 
@@ -67,9 +55,8 @@ def make_toy(folder: Path, *, identities: int, confounding: float, seed: int, re
     """Write the toy demo to ``folder`` unless it is up to date, and report which."""
     world = World(identities=identities, confounding=confounding, seed=seed)
     plan = _PLAN.format(
-        identities=identities, confounding=confounding, seed=seed, format=FORMAT,
-        column=CONTRAST.column, focal=CONTRAST.focal, reference=CONTRAST.reference,
-        covariates=", ".join(f'"{covariate.column}"' for covariate in COVARIATES),
+        identities=identities, confounding=confounding,
+        data=data_sections(seed, (covariate.column for covariate in COVARIATES), CONTRAST),
         levels=", ".join(str(strength) for strength in STRENGTHS),
     )  # fmt: skip
     if (folder / PLAN).is_file() and (folder / PLAN).read_text(encoding="utf-8") == plan:

@@ -6,46 +6,14 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy import ndimage
 
 import likewise as lw
+from broken_editors import Ghost, Nothing, Tint
 from likewise.runtime.registry import register
-from likewise.simulation.components import WorldEditor
 from shell import run
 
 FINDINGS = ("slope", "rate_slope", "slope_excess", "rate", "rate_shift", "nonlinearity_p")
-
-
-class Nothing(WorldEditor):
-    """Returns what it gets."""
-
-    name = "nothing"
-
-    def edit(self, pictures, level):
-        return pictures
-
-
-class Tint(WorldEditor):
-    """Colors the picture, as a fader network does that has learned nothing else."""
-
-    name = "tint"
-
-    def edit(self, pictures, level):
-        tint = np.array([12.0, 4.0 * np.sign(level) - 2, -10.0 * np.sign(level)]) * abs(level)
-        return np.clip(pictures + tint, 0, 255).astype(np.uint8)
-
-
-class Ghost(WorldEditor):
-    """Moves the attribute as it should, and leaves a shifted copy of the face in the picture."""
-
-    name = "ghost"
-
-    def edit(self, pictures, level):
-        edited = super().edit(pictures, level).astype(float)
-        moved = ndimage.shift(edited, (0, 3, 3, 0), order=1, mode="nearest")
-        return np.rint(0.6 * edited + 0.4 * moved).astype(np.uint8) if level else edited.astype(np.uint8)
 
 
 @pytest.fixture

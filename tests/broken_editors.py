@@ -1,0 +1,38 @@
+"""Editors that do not do what they should, for tests of edit validity."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import ndimage
+
+from likewise.simulation.components import WorldEditor
+
+
+class Nothing(WorldEditor):
+    """Returns what it gets."""
+
+    name = "nothing"
+
+    def edit(self, pictures, level):
+        return pictures
+
+
+class Tint(WorldEditor):
+    """Colors the picture: pink at one end, yellow at the other."""
+
+    name = "tint"
+
+    def edit(self, pictures, level):
+        tint = np.array([12.0, 4.0 * np.sign(level) - 2, -10.0 * np.sign(level)]) * abs(level)
+        return np.clip(pictures + tint, 0, 255).astype(np.uint8)
+
+
+class Ghost(WorldEditor):
+    """Moves the attribute as it should, and leaves a shifted copy of the face in the picture."""
+
+    name = "ghost"
+
+    def edit(self, pictures, level):
+        edited = super().edit(pictures, level).astype(float)
+        moved = ndimage.shift(edited, (0, 3, 3, 0), order=1, mode="nearest")
+        return np.rint(0.6 * edited + 0.4 * moved).astype(np.uint8) if level else edited.astype(np.uint8)
