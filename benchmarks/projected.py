@@ -2,8 +2,8 @@
 
     python -m benchmarks.projected --work DIR     each folder of DIR is one way: DIR/refine, DIR/encoder, ...
 
-1. Each way: CPU seconds, the perceptual distance that is left (the way's own network) and dlib's distance between
-   original and reconstruction; the median's interval is by order statistics, which assumes nothing.
+1. Each way: CPU seconds, the perceptual distance that is left (the way's own network), and dlib's and SFace's distance
+   between original and reconstruction; the median's interval is by order statistics, which assumes nothing.
 2. Each way against ``refine`` on the photographs that both projected.
 3. By group: differences of means, Welch's interval. One photograph a person, so photographs are independent.
 4. What the mean latent says: the area under the ROC of the *shipped* directions' scores, which were fitted on drawn
@@ -43,7 +43,7 @@ def kept(folder: Path) -> pd.DataFrame:
         if not path.name.endswith(".part.npz"):
             with np.load(path) as part:
                 rows[f"{path.stem}.jpg"] = {
-                    name: part[name][()] for name in ("seconds", "perceptual", "recognizer")
+                    name: part[name][()] for name in ("seconds", "perceptual", "recognizer", "sface")
                 } | {"mean": part["w"].mean(axis=0)}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -66,9 +66,9 @@ def line(name: str, made: pd.DataFrame) -> str:
     """Say in a line what one way reached."""
     seen = made["recognizer"].dropna()
     return (
-        f"{name}: {len(made)} photographs, {made['seconds'].median():.1f} CPU s each, perceptual "
+        f"{name}: {len(made)} photographs, {made['seconds'].median():.2f} CPU s each, perceptual "
         f"{median(made['perceptual'])}, dlib {median(made['recognizer'])}, below {SAME} {(seen < SAME).sum()} of "
-        f"{len(seen)}, no face in {len(made) - len(seen)}"
+        f"{len(seen)}, no face in {len(made) - len(seen)}, SFace {median(made['sface'])}"
     )
 
 
@@ -152,7 +152,7 @@ def main() -> None:
             print(f"beside refine, {beside(name, made, ways['refine'])}")
     for name, made in ways.items():
         for who, (one, other) in groups(made, labels, tone).items():
-            for what in ("recognizer", "perceptual"):
+            for what in ("recognizer", "sface", "perceptual"):
                 values = made[what].dropna()
                 print(f"{name}, {what}, {who}: {difference(values[one], values[other])}")
     for name, made in ways.items():

@@ -1,12 +1,14 @@
 """Projection of real photographs, measured: needs the CelebA-HQ subset that LIKEWISE_DATA names.
 
     python -m benchmarks.projection project --method singh2021 --perceptual lpips-vgg --images 3 --work DIR
-    python -m benchmarks.projection project --tuning --phases 128:40:0.08 1024:16:0.06 --work DIR
+    python -m benchmarks.projection project --tuning --phases 128:4:0.5 1024:4:0.5 --work DIR
+    python -m benchmarks.projection project --tuning --adam --phases 128:40:0.08 1024:16:0.06 --work DIR
 
-``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances, so a
-stopped run goes on where it was. The photographs are one each of identities in a random order with a fixed seed; the
-first are for tuning and are not reported. ``--phases`` tries other phases of ``refine`` (pixels:steps:rate, the full
-size last); ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
+``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances by LPIPS,
+dlib and SFace, so a stopped run goes on where it was. The photographs are one each of identities in a random order with
+a fixed seed; the first 8 and the last 12 of ``tuning`` are for choosing settings and are never reported. ``--phases``
+tries other phases of ``refine`` (pixels:steps:rate, the full size last); ``--adam`` takes whitened Adam steps instead
+of Gauss-Newton's; ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
 """
 
 from __future__ import annotations
@@ -22,15 +24,18 @@ import pandas as pd
 import torch
 
 from likewise.latents import gradient
-from likewise.latents.gradient import COMPARED, Phase, shrunk
+from likewise.latents.gradient import COMPARED, shrunk
 from likewise.latents.projection import ProjectSpec, solver
+from likewise.latents.schedules import Phase
 from likewise.runtime.cpu import keep_freed_memory
 from likewise.runtime.pixels import ImageFolder
-from likewise.runtime.registry import Recognizer, create, to_pictures, to_signals
+from likewise.runtime.registry import Pictures, Recognizer, create, to_pictures, to_signals
 
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TUNING = 8
-"""Photographs on which settings were chosen; the reported ones come after them."""
+"""Photographs on which settings were chosen at first; the reported ones come after them."""
+REPORTED = 160
+"""Photographs that are reported at most; no setting is chosen on them."""
 
 
 def subset() -> pd.DataFrame:
@@ -41,9 +46,16 @@ def subset() -> pd.DataFrame:
 
 
 def photographs(*, tuning: bool = False) -> pd.DataFrame:
-    """Return one photograph each of the subset's identities."""
+    """Return one photograph each of the subset's identities.
+
+    For tuning: the first 8, and the last four each with eyeglasses, not young, and neither; reported ones end before.
+    """
     shuffled = subset().drop_duplicates("identity").reset_index(drop=True)
-    return shuffled[:TUNING] if tuning else shuffled[TUNING:]
+    early, late = shuffled[:TUNING], shuffled[TUNING + REPORTED :]
+    glasses, young = late["Eyeglasses"] > 0, late["Young"] > 0
+    kinds = (glasses, ~glasses & ~young, ~glasses & young)
+    last = pd.concat([late[kind][-4:] for kind in kinds])
+    return pd.concat([early, last]) if tuning else shuffled[TUNING : TUNING + REPORTED]
 
 
 def album() -> ImageFolder:
@@ -56,7 +68,7 @@ def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
     """Project what is not projected yet, and keep what came of it."""
     work.mkdir(parents=True, exist_ok=True)
     generator, perceptual, solve = solver(spec)
-    recognizer: Recognizer = create("recognizer", "dlib")
+    recognizers: dict[str, Recognizer] = {name: create("recognizer", name) for name in ("dlib", "sface")}
     show = album()
     for image in images:
         kept = work / f"{Path(image).stem}.npz"
@@ -68,18 +80,23 @@ def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
         spent = time.process_time() - start
         drawn = generator.synthesize(w)
         left = perceptual.distance(*(shrunk(torch.from_numpy(each), COMPARED).numpy() for each in (drawn, target)))
-        seen = recognizer.embed(np.concatenate([to_pictures(target), to_pictures(drawn)]))
-        apart = recognizer.distance(seen[:1], seen[1:])[0]
+        apart = {name: distance(each, to_pictures(target), to_pictures(drawn)) for name, each in recognizers.items()}
         fresh = kept.with_suffix(".part.npz")
-        np.savez(fresh, w=w[0], seconds=spent, perceptual=left[0], recognizer=apart)
+        np.savez(fresh, w=w[0], seconds=spent, perceptual=left[0], recognizer=apart["dlib"], sface=apart["sface"])
         fresh.replace(kept)
-        print(f"{image}: {spent:.1f} CPU s, {perceptual.name} {left[0]:.4f}, dlib {apart:.3f}", flush=True)
+        print(f"{image}: {spent:.2f} CPU s, {perceptual.name} {left[0]:.4f}, {apart}", flush=True)
 
 
-def phases(given: list[str], full: int = 1024) -> tuple[Phase, ...]:
+def distance(recognizer: Recognizer, one: Pictures, other: Pictures) -> float:
+    """Return the distance between the faces of two pictures ``[1, H, W, 3]``; NaN if one shows none."""
+    seen = recognizer.embed(np.concatenate([one, other]))
+    return float(recognizer.distance(seen[:1], seen[1:])[0])
+
+
+def phases(given: list[str], like: tuple[Phase, ...], full: int = 1024) -> tuple[Phase, ...]:
     """Read phases; only the first one's rate rises, because the others go on from where one has arrived."""
     parts = [(int(size), int(steps), float(rate)) for size, steps, rate in (text.split(":") for text in given)]
-    first, *others = gradient.ENCODED[:2]
+    first, *others = like[:2]
     return tuple(
         replace(others[0] if number else first, steps=steps, lr=rate, size=None if size == full else size)
         for number, (size, steps, rate) in enumerate(parts)
@@ -102,14 +119,19 @@ def main() -> None:
     parser.add_argument("--lambda", dest="lambda_", type=float)
     parser.add_argument("--effort", type=float, default=1.0)
     parser.add_argument("--phases", nargs="+", help="pixels:steps:rate, instead of refine's own")
+    parser.add_argument("--adam", action="store_true", help="steps of Adam, as before the average curvature was known")
     parser.add_argument("--images", type=int, default=60)
     parser.add_argument("--share", default="1/1", help="of the photographs: the k-th of n")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--tuning", action="store_true", help="the photographs for tuning, not the reported ones")
     given = parser.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(given.threads)
     keep_freed_memory()
     if given.phases:
-        gradient.ENCODED = phases(given.phases)
+        name = "ENCODED" if given.adam else "NEWTON"
+        setattr(gradient, name, phases(given.phases, getattr(gradient, name)))
+    if given.adam:
+        setattr(gradient, "curvature_of", lambda _: None)  # noqa: B010
     spec = ProjectSpec(
         generator="mobilestylegan", perceptual=given.perceptual, method=given.method, effort=given.effort,
         lambda_=given.lambda_,

@@ -110,6 +110,12 @@ def test_effort_is_reported():
     assert ProjectSpec(method="refine", effort=0.5, lambda_=1.0).words == "refine, effort 0.5, lambda 1"
 
 
+def test_presets_are_names_for_a_method_and_an_effort():
+    assert ProjectSpec(method="quick") == ProjectSpec(method="encoder")
+    assert ProjectSpec(method="standard") == ProjectSpec()
+    assert ProjectSpec(method="thorough") == ProjectSpec(method="refine", effort=6.0)
+
+
 def test_an_encoder_is_only_for_the_embedded_generator():
     register("generator", "tiny", tiny.Tiny)
     with pytest.raises(PluginError, match=r"no encoder for 'tiny', only for mobilestylegan.*refine"):
@@ -126,6 +132,8 @@ def test_an_encoder_is_only_for_the_embedded_generator():
         ({"effort": 0.0}, "effort is 0.0"),
         ({"effort": float("nan")}, "effort is nan"),
         ({"method": "encoder", "effort": 2.0}, "effort has no effect with method = 'encoder'"),
+        ({"method": "thorough", "effort": 2.0}, "has an effort of its own"),
+        ({"method": "thorogh"}, "Did you mean 'thorough'"),
     ],
 )
 def test_options_without_meaning_are_refused(options, words):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from likewise.runtime.cpu import _VARIABLES, configure_cpu
+from likewise.runtime.cpu import _VARIABLES, configure_cpu, let_idle_threads_sleep
 from likewise.runtime.executor import Executor
 
 FAULTS = """
@@ -64,6 +64,36 @@ def test_idle_threads_sleep_where_openmp_is_not_loaded_yet(monkeypatch):
         monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
         monkeypatch.setattr("likewise.runtime.cpu._OPENMP_USERS", ("os",) if loaded else ())
         assert configure_cpu(Executor()).get("OMP_WAIT_POLICY") == expected
+
+
+STARTED = """
+import os, sys
+from likewise.cli.main import main
+assert "torch" not in sys.modules, "the command line loads torch before it is needed"
+try:
+    main(["--version"])
+except SystemExit:
+    pass
+print(os.environ.get("OMP_WAIT_POLICY"))
+"""
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_the_command_line_lets_threads_sleep_before_torch_is_loaded(given, expected):
+    """In a fresh process, as a user starts it: once torch is loaded, it would be too late."""
+    chosen = {} if given is None else {"OMP_WAIT_POLICY": given}
+    shown = subprocess.run(
+        [sys.executable, "-c", STARTED], capture_output=True, text=True, check=True, env={**os.environ, **chosen}
+    )
+    assert shown.stdout.split()[-1] == expected
+
+
+def test_it_is_too_late_once_openmp_is_loaded(monkeypatch):
+    monkeypatch.setattr("likewise.runtime.cpu._OPENMP_USERS", ("os",))
+    assert not let_idle_threads_sleep()
+    monkeypatch.setattr("likewise.runtime.cpu._OPENMP_USERS", ())
+    assert let_idle_threads_sleep()
+    assert not let_idle_threads_sleep()  # now it is the user's choice
 
 
 def test_user_chooses_how_threads_wait(monkeypatch):

@@ -34,6 +34,7 @@ from likewise.audit.stages import enabled_stages, read_plan
 from likewise.audit.store import PLAN, Folder
 from likewise.audit.table_cache import Readable, TableCache
 from likewise.errors import StageError, StoreError
+from likewise.runtime.cpu import let_idle_threads_sleep
 from likewise.runtime.progress import Quiet, reporter
 from likewise.services.budget import Budget
 from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials, Vectors
@@ -70,6 +71,7 @@ class Audit:
     """
 
     def __init__(self, folder: str | Path) -> None:
+        let_idle_threads_sleep()  # as the command line does
         self._folder, self._tables = Folder(Path(folder).absolute()), TableCache()
 
     @property

@@ -28,6 +28,7 @@ from likewise.cli.study.commands import study
 from likewise.cli.sweep_options import sweep_options
 from likewise.cli.weights import weights
 from likewise.errors import InputError
+from likewise.runtime.cpu import let_idle_threads_sleep
 
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Start here", ("demo", "scores", "audit", "init", "check", "run")),
@@ -211,6 +212,7 @@ for _group in (directions, doctor, generate, groups, init, lambdas, fader, power
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command; an error is one clear line and a meaningful exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    let_idle_threads_sleep()  # before a command loads torch
     try:
         cli.main(args=arguments, prog_name="likewise", standalone_mode=False)
     except click.ClickException as error:

@@ -1,15 +1,6 @@
 """Projection by gradient descent, for generators of any size that are differentiable.
 
-Two schedules for the same objective:
-
-- ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its learning rate
-  ramped up over the first 5 % and down by a cosine over the last 25 %, with noise on the latent that fades; the
-  generator's noise maps, where it has any, are optimized as well (see noise).
-- ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
-  is drawn at low resolution is only nearly the image, and an optimizer finds the difference. A generator without low
-  resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents, so that it is
-  small where W is narrow. Where there is an encoder (``ENCODED``) its guess is the start, and there are fewer steps; a
-  recognizer is to keep the person. How far that holds is in docs/projection.md.
+The objective, and the way down: how many steps of which kind is a schedule (see schedules).
 """
 
 from __future__ import annotations
@@ -25,7 +16,9 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from likewise.latents.encoder import Start
+from likewise.latents.newton import newton
 from likewise.latents.noise import NoiseMaps
+from likewise.latents.schedules import ENCODED, NEWTON, REFINE, SINGH2021, Phase
 from likewise.latents.solver import Floats, Solver
 from likewise.models.differentiable import (
     DifferentiableGenerator,
@@ -33,52 +26,14 @@ from likewise.models.differentiable import (
     DifferentiableRecognizer,
     differentiable,
 )
+from likewise.models.generators.curvature import Curvature, curvature_of
 from likewise.models.generators.encoder import FAMILY, has_encoder
 from likewise.runtime.registry import Array, Generator, Perceptual, Recognizer, Signals, create
 
-IDENTITY, SAME_PERSON = "mobilefacenet", 0.3  # the recognizer of the identity loss, and the weight of 1 - cosine
+IDENTITY = "mobilefacenet"  # the recognizer of the identity loss
+SAME_PERSON, SAME_PERSON_NEWTON = 0.3, 0.6  # the weight of 1 - cosine, chosen with either kind of steps
 ON_GPU = 4  # images at once on a GPU: each takes some gigabytes at 1024 px
 COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
-
-
-@dataclass(frozen=True, kw_only=True)
-class Phase:
-    """A phase of the optimization: steps of Adam, their resolution and learning rate."""
-
-    steps: int
-    lr: float
-    """The largest learning rate."""
-    size: int | None = None
-    """Resolution in pixels; None is the generator's full resolution."""
-    tie_rows: bool = False
-    """Whether all rows share one latent (W), or each has its own (W+)."""
-    lr_rampup: float = 0.05
-    """Share of the steps over which the learning rate rises."""
-    lr_rampdown: float = 0.25
-    """Share of the steps over which it falls again."""
-    noise_factor: float = 0.0
-    """Initial noise on the latent, in standard deviations of w; it fades."""
-    beta2: float = 0.999
-    """Adam's second-moment decay; few steps need a smaller one."""
-    noise: float = 0.0
-    """Weight of the penalty that keeps a generator's noise maps noise while they move, too; 0 leaves them alone."""
-    whitened: bool = False
-    """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
-
-
-SINGH2021 = (Phase(steps=1000, lr=0.1, noise_factor=0.05, noise=1e5),)
-REFINE = (
-    Phase(steps=80, lr=0.1, size=128, whitened=True, beta2=0.99),
-    Phase(steps=20, lr=0.03, whitened=True, beta2=0.99),
-)
-"""From the mean latent, for generators without an encoder."""
-ENCODED: tuple[Phase, ...] = (
-    Phase(steps=40, lr=0.08, size=128, lr_rampup=0.16, lr_rampdown=1.0, whitened=True, beta2=0.99),
-    Phase(steps=16, lr=0.06, size=256, lr_rampup=0.0, lr_rampdown=1.0, whitened=True, beta2=0.99),
-    Phase(steps=10, lr=0.04, lr_rampup=0.0, lr_rampdown=1.0, whitened=True, beta2=0.99),
-)
-"""From the encoder's guess, which is near. Other numbers, sizes and rates were tried on photographs kept for tuning
-(``benchmarks.projection project --tuning --phases``); docs/projection.md has what came of them."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +86,8 @@ class Cloud:
     """The root of the summed variance, as the paper takes it."""
     axes: Tensor
     """``[D, D]``: a step of 1 along row k is one standard deviation along the k-th principal direction."""
+    curvature: Curvature | None = None
+    """The average curvature of the loss, for steps of Gauss-Newton."""
 
 
 def descend(
@@ -150,6 +107,9 @@ def _go(
 ) -> tuple[Tensor, Tensor]:
     maps = NoiseMaps(objective.generator, len(w) if phase.noise else 0, seed=noise.initial_seed())
     loss = replace(objective, generator=maps.drawing()).toward(target, phase.size or objective.generator.resolution)
+    if phase.newton:
+        assert cloud.curvature is not None  # such phases are chosen only where it is known
+        return newton(loss, w, cloud.curvature, steps=phase.steps, rate=phase.lr)
     base = w.detach()
     rows = 1 if phase.tie_rows else w.shape[1]
     moved = torch.zeros(w.shape[0], rows, w.shape[2], device=w.device, requires_grad=True)
@@ -216,6 +176,8 @@ class Descent:
 
     def _down(self, target: Tensor) -> tuple[Array, Floats, Array]:
         start = self._mean().expand(len(target), -1, -1) if self.encoded is None else self.encoded(target)
+        if self.cloud.curvature is not None:
+            start = self.cloud.curvature.within_reach(start, self._mean())
         if self.phases[0].tie_rows:
             start = start.mean(dim=1, keepdim=True).expand_as(start)
         w, losses = descend(self.objective, start, target, self.phases, cloud=self.cloud, seed=self.seed)
@@ -237,15 +199,18 @@ def solver_of(
     drawing = differentiable(generator, DifferentiableGenerator)  # type: ignore[type-abstract]
     tied, encoded = math.isinf(weight), method == "refine" and has_encoder(generator)
     who = (IDENTITY if encoded else "") if identity is None else identity
+    # The curvature is that of rows that move freely: tied ones descend by Adam.
+    cloud = replace(cloud_of(drawing, seed), curvature=curvature_of(generator) if encoded and not tied else None)
     objective = Objective(
         drawing,
         differentiable(perceptual, DifferentiablePerceptual),  # type: ignore[type-abstract]
         weight=0.0 if tied else weight,
         recognizer=_recognizer(who, drawing.device) if who else None,
-        identity=SAME_PERSON,
+        identity=SAME_PERSON if cloud.curvature is None else SAME_PERSON_NEWTON,
     )
-    phases = _phases("encoded" if encoded else method, drawing, tied=tied, effort=effort)
-    way = Descent(objective, phases, cloud_of(drawing, seed), seed, Start(generator) if encoded else None)
+    schedule = ("encoded" if cloud.curvature is None else "newton") if encoded else method
+    phases = _phases(schedule, drawing, tied=tied, effort=effort)
+    way = Descent(objective, phases, cloud, seed, Start(generator) if encoded else None)
     parts = {"encoder start": FAMILY} if encoded else {}
     if objective.recognizer is not None:
         parts[f"identity by {who}"] = objective.recognizer.family
@@ -272,7 +237,7 @@ def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> 
 
 
 def _phases(method: str, generator: DifferentiableGenerator, *, tied: bool, effort: float) -> tuple[Phase, ...]:
-    phases = {"singh2021": SINGH2021, "refine": REFINE, "encoded": ENCODED}[method]
+    phases = {"singh2021": SINGH2021, "refine": REFINE, "encoded": ENCODED, "newton": NEWTON}[method]
     return tuple(
         replace(
             phase,

@@ -34,6 +34,8 @@ FINEST = 32  # an image of fewer pixels than a 32nd of the generator's says too 
 _KEPT: dict[str, Any] = {}
 PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
 METHODS = ("auto", "gauss-newton", "encoder", "refine", "singh2021")
+PRESETS = {"quick": ("encoder", 1.0), "standard": ("auto", 1.0), "thorough": ("refine", 6.0)}
+"""Names for a method and its effort."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,8 @@ class ProjectSpec:
     method: str = "auto"
     """``gauss-newton`` for small generators without gradients; ``refine`` (cheap steps first, exact ones last) and
     ``singh2021`` (the paper's 1000 steps) for those with; ``encoder`` for the embedded generator, without any steps;
-    ``auto`` takes ``refine`` or ``gauss-newton``, whichever fits."""
+    ``auto`` takes ``refine`` or ``gauss-newton``, whichever fits. ``quick``, ``standard`` and ``thorough`` are names
+    for ``encoder``, ``auto`` and ``refine`` with effort 6."""
     identity: str | None = None
     """The recognizer whose distance ``refine`` makes small as well, so that the reconstruction stays the same person;
     it should not be under audit. Empty is none; None is mobilefacenet for the embedded generator, else none."""
@@ -63,8 +66,11 @@ class ProjectSpec:
     """Of the noise on the way, where the method has any."""
 
     def __post_init__(self) -> None:
+        if self.method in PRESETS:
+            self._take_preset()
         if self.method not in METHODS:
-            fix = nearest(self.method, METHODS) or f"Choose one of {some(METHODS)}."
+            known = (*METHODS, *PRESETS)
+            fix = nearest(self.method, known) or f"Choose one of {some(known)}."
             raise SpecError(f"Unknown projection method {self.method!r}", fix=fix)
         if self.lambda_ is not None and not self.lambda_ >= 0:
             raise SpecError(f"lambda is {self.lambda_}", fix="Give 0 or more.")
@@ -76,6 +82,15 @@ class ProjectSpec:
             raise SpecError(f"effort has no effect with method = {self.method!r}", fix="Leave effort out.")
         if self.method == "encoder" and self.lambda_ is not None:
             raise SpecError("lambda has no effect with method = 'encoder'", fix="Leave lambda out.")
+
+    def _take_preset(self) -> None:
+        """Replace a preset by what it stands for, so that equal work is equal in every table and cache."""
+        if self.effort != 1:
+            problem = f"effort has no effect with method = {self.method!r}, which has an effort of its own"
+            raise SpecError(problem, fix="Leave effort out, or set method = 'refine'.")
+        method, effort = PRESETS[self.method]
+        object.__setattr__(self, "method", method)
+        object.__setattr__(self, "effort", effort)
 
     @property
     def words(self) -> str:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from likewise.runtime.executor import Executor
+if TYPE_CHECKING:  # the command line calls this module before anything else, also for --help
+    from likewise.runtime.executor import Executor
 
 KEEP = 2**31 - 1
 """Bytes: smaller blocks are kept for reuse. The largest value that mallopt accepts."""
@@ -33,10 +35,8 @@ def configure_cpu(executor: Executor) -> dict[str, str]:
     chosen = {} if any(name in os.environ for name in _VARIABLES) else dict(_VARIABLES)
     if chosen and sys.platform == "linux":
         keep_freed_memory()
-    # Idle OpenMP threads spin by default and take the cores from others; asleep they cost nothing.
-    # New processes read the variable; this one only if no OpenMP runtime is loaded yet.
     starts_processes = executor.kind == "processes"
-    if _WAIT not in os.environ and (starts_processes or not any(name in sys.modules for name in _OPENMP_USERS)):
+    if _WAIT not in os.environ and (starts_processes or not _openmp_loaded()):
         chosen[_WAIT] = "PASSIVE"
     if starts_processes and not os.environ.get("OMP_NUM_THREADS"):  # empty would mean all cores in each process
         chosen["OMP_NUM_THREADS"] = str(max(1, _cores() // executor.workers))
@@ -45,6 +45,26 @@ def configure_cpu(executor: Executor) -> dict[str, str]:
 
 
 tune = configure_cpu  # former name
+
+
+def let_idle_threads_sleep() -> bool:
+    """Make OpenMP threads sleep while they wait; False if it is too late or the user has chosen.
+
+    They spin by default and take the cores from others: on a busy machine that multiplies the CPU seconds of the same
+    work. OpenMP reads the variable when it is loaded, so this belongs at the start of a program.
+
+    Examples
+    --------
+    >>> changed = let_idle_threads_sleep()
+    """
+    if _WAIT in os.environ or _openmp_loaded():
+        return False
+    os.environ[_WAIT] = "PASSIVE"
+    return True
+
+
+def _openmp_loaded() -> bool:
+    return any(name in sys.modules for name in _OPENMP_USERS)
 
 
 def keep_freed_memory() -> bool:
