@@ -167,3 +167,14 @@ def test_ties_are_counted():
     found = rater_quality(ratings, question="q", consensus="majority").frame
     assert found.set_index("group").loc["r1", "n"] == 6
     assert set(found["group"]) == {"r1"}  # the others of r0 and r2 tie in every unit
+
+
+def test_systems_that_are_judged_together_need_more():
+    """Of five systems without a gap, one is called different in a fifth of reports unless verdicts are corrected."""
+    ends = (0.03, 0.005, 0.055)
+    assert verdict(*ends, level=0.95, clusters=500) == "different"
+    assert verdict(*ends, level=0.95, clusters=500, comparisons=5) == "inconclusive"
+    assert verdict(0.03, 0.02, 0.04, level=0.95, clusters=500, comparisons=5) == "different"
+    line = gap_row(*ends)
+    found = verdicts(lw.Estimates.of([line]), margin=0.01, comparisons=5).where(stat="verdict").frame
+    assert found["method"].tolist() == ["interval for 5 comparisons, TOST, margin 0.01; inconclusive"]

@@ -2,7 +2,8 @@
 
 - *equivalent*: both one-sided tests reject a gap beyond the margin (TOST): the interval at level 1 - 2 alpha is inside
   -margin to margin. Such a gap may still differ from zero, by less than the margin.
-- *different*: the interval excludes zero, and the gap is not equivalent.
+- *different*: the interval excludes zero, and the gap is not equivalent. Where several systems are judged on one
+  page, the interval is the one that holds for all of them together (``comparisons``, Bonferroni).
 - *inconclusive*: neither. "Not significant" alone is no evidence of equivalence, so the smallest detectable gap is
   given: the one that a study of this size finds with a power of 80 %.
 - *too few*: a group has fewer than ``FEW_CLUSTERS`` independent clusters. Nothing is concluded from a handful.
@@ -29,7 +30,9 @@ POWER = 0.8
 _GAPS = ("gap", "adjusted_gap", "regression_gap", "gap_simultaneous", "gap_in_sd", "adjusted_gap_in_sd")
 
 
-def verdict(estimate: float, low: float, high: float, *, level: float, clusters: int, margin: float = 0.0) -> Verdict:
+def verdict(
+    estimate: float, low: float, high: float, *, level: float, clusters: int, margin: float = 0.0, comparisons: int = 1
+) -> Verdict:
     """Return the verdict on one gap from its interval.
 
     Parameters
@@ -40,6 +43,9 @@ def verdict(estimate: float, low: float, high: float, *, level: float, clusters:
         Independent clusters behind it.
     margin
         The largest gap that counts as equivalent to none; 0 without a margin.
+    comparisons
+        How many gaps are judged together. A gap is different if its interval at level 1 - (1 - level) / comparisons
+        excludes zero.
 
     Examples
     --------
@@ -53,10 +59,11 @@ def verdict(estimate: float, low: float, high: float, *, level: float, clusters:
     if clusters < FEW_CLUSTERS:
         return "too few"
     if margin > 0:
-        inner = _tost_ends(estimate, low, high, level, clusters)
+        inner = _ends_at(2 * level - 1, estimate, low, high, level, clusters)
         if -margin < inner[0] and inner[1] < margin:
             return "equivalent"
-    return "different" if low > 0 or high < 0 else "inconclusive"
+    outer = _ends_at(1 - (1 - level) / comparisons, estimate, low, high, level, clusters)
+    return "different" if outer[0] > 0 or outer[1] < 0 else "inconclusive"
 
 
 def detectable_gap(low: float, high: float, *, level: float, clusters: int, power: float = POWER) -> float:
@@ -73,7 +80,7 @@ def detectable_gap(low: float, high: float, *, level: float, clusters: int, powe
     return error * (quantile + float(stats.t.ppf(power, dof)))
 
 
-def verdicts(estimates: Estimates, *, margin: float = 0.0) -> Estimates:
+def verdicts(estimates: Estimates, *, margin: float = 0.0, comparisons: int = 1) -> Estimates:
     """Return for every gap its verdict, TOST's p-value and the smallest detectable gap.
 
     Parameters
@@ -82,6 +89,8 @@ def verdicts(estimates: Estimates, *, margin: float = 0.0) -> Estimates:
         Estimates with rows ``gap``, ``adjusted_gap``, ``regression_gap`` or ``gap_simultaneous``; others are ignored.
     margin
         Equivalence margin in the unit of the gaps; 0 leaves equivalence out.
+    comparisons
+        How many gaps are judged together (the systems of a report).
 
     Returns
     -------
@@ -102,15 +111,19 @@ def verdicts(estimates: Estimates, *, margin: float = 0.0) -> Estimates:
         )
     frame = estimates.frame
     frame = frame[frame["stat"].isin(_GAPS) & frame["low"].notna()]
-    return Estimates.of(line for _, gap in frame.iterrows() for line in _verdict_rows(gap, margin))
+    return Estimates.of(line for _, gap in frame.iterrows() for line in _verdict_rows(gap, margin, comparisons))
 
 
-def _verdict_rows(gap: pd.Series, margin: float) -> list[dict[str, object]]:
+def _verdict_rows(gap: pd.Series, margin: float, comparisons: int) -> list[dict[str, object]]:
     about = {"level": float(gap["level"]), "clusters": int(gap["clusters"])}
     ends = (float(gap["estimate"]), float(gap["low"]), float(gap["high"]))
-    word = verdict(*ends, margin=margin, **about)  # type: ignore[arg-type]
+    # A simultaneous interval is corrected already.
+    many = 1 if gap["stat"] == "gap_simultaneous" else comparisons
+    word = verdict(*ends, margin=margin, comparisons=many, **about)  # type: ignore[arg-type]
+    how = ("interval" if many == 1 else f"interval for {many} comparisons") + (", TOST" if margin else "")
+    how = "TOST" if margin and many == 1 else how
     found = {
-        "verdict": (float(VERDICTS.index(word)), f"TOST, margin {margin:g}; {word}" if margin else f"interval; {word}"),
+        "verdict": (float(VERDICTS.index(word)), f"{how}, margin {margin:g}; {word}" if margin else f"{how}; {word}"),
         "detectable_gap": (detectable_gap(*ends[1:], **about), f"power {POWER:.0%}".replace("%", " %")),  # type: ignore[arg-type]
     }
     if margin:
@@ -125,10 +138,12 @@ def _verdict_rows(gap: pd.Series, margin: float) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def _tost_ends(estimate: float, low: float, high: float, level: float, clusters: int) -> tuple[float, float]:
-    """Return the interval at level 1 - 2 alpha, each end rescaled from the one at 1 - alpha."""
+def _ends_at(
+    wanted: float, estimate: float, low: float, high: float, level: float, clusters: int
+) -> tuple[float, float]:
+    """Return the interval at another level, each end rescaled by the ratio of Student's quantiles."""
     dof = max(clusters - 1, 1)
-    ratio = float(stats.t.ppf(level, dof) / stats.t.ppf((1 + level) / 2, dof))
+    ratio = float(stats.t.ppf((1 + wanted) / 2, dof) / stats.t.ppf((1 + level) / 2, dof))
     return estimate - ratio * (estimate - low), estimate + ratio * (high - estimate)
 
 

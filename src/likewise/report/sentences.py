@@ -51,17 +51,29 @@ def gap_findings(
     """  # noqa: E501  # the whole sentence
     sentences, names = [], naming or Naming()
     elsewhere = {*operating_quantities(estimates), *excluded}
+    judged = bool(estimates.frame["stat"].eq("verdict").any())
     for name, rows in without_simulation(estimates.frame).groupby("quantity", sort=False):
         unmatched, matched, adjusted = (first(rows, key) for key in _GAPS)
         if name in elsewhere or (unmatched is None and matched is None):
             continue
         found = ((matched, names.matched), (adjusted, names.adjusted), (unmatched, UNMATCHED))
-        parts = [f"{label}, {_direction(row, contrast)}" for row, label in found if row is not None]
+        parts = [f"{label}, {_stated(row, rows, contrast, judged)}" for row, label in found if row is not None]
         sentences.append(f"{quantity(str(name))}: {'; '.join(parts)}.{_explained(rows)}")
     return sentences
 
 
 _GAPS = (("all", "gap"), ("matched", "gap"), ("matched", "adjusted_gap"))
+
+
+def _stated(row: pd.Series, rows: pd.DataFrame, contrast: Contrast, judged: bool) -> str:
+    """State a direction where the analysis judges the gap different; without a verdict of its own, only the interval.
+
+    Where the analysis judges no gap at all, the interval decides.
+    """
+    verdict = first(rows, (f"{row['sample']}: {row['stat']}", "verdict"))
+    if not judged or (verdict is not None and verdict["method"].endswith("; different")):
+        return _direction(row, contrast)
+    return f"a difference of {confidence(row)}" if verdict is None else f"inconclusive, {confidence(row)}"
 
 
 def _direction(row: pd.Series, contrast: Contrast) -> str:

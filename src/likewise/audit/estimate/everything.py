@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from likewise.analysis.gaps.estimate import gaps
+from likewise.analysis.labels import LABELED
 from likewise.analysis.multiplicity import discoveries
 from likewise.analysis.slopes.estimate import slopes
 from likewise.analysis.slopes.placebo import rate_shifts
@@ -35,13 +36,13 @@ def estimate_everything(context: StageContext) -> Estimates:
     if len(pairs) < 2:
         context.notes.append("Fewer than two matched pairs were found: there is no matched estimate.")
     genuine = trials.genuine()
-    parts: list[Estimates] = []
+    parts, rates = list[Estimates](), list[Estimates]()
     if plan.recognizes:
         distances = _about(context.ratings(), trials)
         parts += gap_estimates(context, _about(distances, genuine), genuine, pairs, None)
         parts += _edited_gaps(context, genuine, pairs)
         rates = _error_rates(context, distances, trials, pairs)
-        parts += [*rates, *_verdicts(context, rates, plan.estimate.margin)]
+        parts += rates
     if plan.sweeps:
         parts += _slopes(context)
     if classifies(plan):
@@ -55,12 +56,53 @@ def estimate_everything(context: StageContext) -> Estimates:
     if plan.estimate.truth:
         parts.append(context.tables.read(Estimates, context.file(plan.estimate.truth)))
     scaled = _standardized(context, Estimates.together(parts), genuine)
-    return Estimates.together([*parts, *scaled, *_verdicts(context, scaled, plan.estimate.margin_sd)])
+    return Estimates.together([*parts, *scaled, *_joint_verdicts(context, parts, rates, scaled)])
 
 
-def _verdicts(context: StageContext, parts: list[Estimates], margin: float) -> list[Estimates]:
+def _joint_verdicts(
+    context: StageContext, parts: list[Estimates], rates: list[Estimates], scaled: list[Estimates]
+) -> list[Estimates]:
+    """Judge the gaps that head the report together: one a recognizer, one a question to people, one a classifier.
+
+    A recognizer without error rates is judged by its mean distance. Other gaps of means stand without a verdict, as
+    intervals: a second verdict on the same system would be a second chance to err.
+    """
+    plan, every = context.plan.estimate, Estimates.together(parts).frame
+    rated = {str(name).partition(": ")[0] for part in rates for name in part.where(stat="fnmr").frame["quantity"]}
+    labeled = {str(name).partition(": ")[0] for name in every.loc[every["stat"] == "q_value", "quantity"]}
+    leads = _leads(every, rated)
+    lines = len(rated) + len(leads) + len(labeled)
+    found = [*_verdicts(context, rates, plan.margin, lines), *_verdicts(context, scaled, plan.margin_sd, lines)]
+    for name, lead in leads.items():
+        found += _verdicts(context, [lead], plan.margin_sd * _unit(name, lead, scaled), lines)
+    return found
+
+
+def _leads(frame: pd.DataFrame, rated: set[str]) -> dict[str, Estimates]:
+    """Return for each mean answer that heads the report its gap: the matched one where there is one."""
+    gaps = frame[frame["stat"].eq("gap") & frame["sample"].isin(["matched", "all"])]
+    gaps = gaps[~gaps["quantity"].str.contains(f": {LABELED}| at ", regex=True)]
+    raters = gaps["quantity"].str.partition(": ")[0]
+    gaps = gaps[~raters.isin(rated)].sort_values("sample", ascending=False, kind="stable")  # matched before all
+    return {str(name): Estimates(part.head(1)) for name, part in gaps.groupby("quantity", sort=False)}
+
+
+def _unit(name: str, lead: Estimates, scaled: list[Estimates]) -> float:
+    """Return the standard deviation of the answers, in which ``margin_sd`` is given; 0 where it is not known."""
+    row = lead.frame.iloc[0]
+    for part in scaled:
+        same = part.where(quantity=name, stat="gap_in_sd", sample=str(row["sample"])).frame
+        if len(same) and abs(float(same["high"].iloc[0] - same["low"].iloc[0])) > 0:
+            return float((row["high"] - row["low"]) / (same["high"].iloc[0] - same["low"].iloc[0]))
+    return 0.0
+
+
+def _verdicts(context: StageContext, parts: list[Estimates], margin: float, comparisons: int = 1) -> list[Estimates]:
     """Give every gap a verdict: different, equivalent within the margin, inconclusive or too few."""
-    return context.attempt("verdicts", partial(verdicts, Estimates.together(parts), margin=margin)) if parts else []
+    if not parts:
+        return []
+    judge = partial(verdicts, Estimates.together(parts), margin=margin, comparisons=max(comparisons, 1))
+    return context.attempt("verdicts", judge)
 
 
 def _discoveries(labels: list[Estimates]) -> list[Estimates]:

@@ -26,7 +26,10 @@ def label_gap_estimates(context: StageContext, pairs: Matches) -> list[Estimates
     many = len(given.frame[["rater", "question"]].drop_duplicates())
     if not many:
         return []
-    level = simultaneous_level(plan.estimate.level, many)
+    # One sentence counts the labels that differ under every design, so the intervals hold over all of them: unmatched,
+    # matched (the adjusted gap moves with it) and edited.
+    designs = 1 + (len(pairs) > 1) + plan.sweeps
+    level = simultaneous_level(plan.estimate.level, many * designs)
     found = gap_estimates(context, given, None, pairs, level=level, closely=many <= FEW_LABELS)
     found += _edited(context, given, ratings, thresholds, pairs, level) if plan.sweeps else []
     return [clip_share_gaps(part) for part in found]
