@@ -13,7 +13,11 @@ def rows() -> dict[str, list[str]]:
     found = {}
     for line in table:
         change, files = (cell.strip() for cell in line.strip("|").split("|"))
-        found[change] = [name for name in re.findall(r"`([^`]+)`", files) if "/" in name and "<" not in name]
+        found[change] = [
+            name
+            for name in re.findall(r"`([^`]+)`", files)
+            if "/" in name and "<" not in name and not name.startswith("docs/")
+        ]
     return found
 
 

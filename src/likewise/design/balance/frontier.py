@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from likewise.design.balance.table import balance
 from likewise.design.match import match
 from likewise.errors import SpecError
 from likewise.tables import Contrast, Estimates, Images, MatchSpec, Trials, Vectors
+from likewise.tables.estimates import row
+
+_METHOD = "cardinality matching"
 
 TOLERANCES = (0.02, 0.05, 0.1, 0.15, 0.2)
 
@@ -56,10 +57,18 @@ def frontier(
             table = balance(images, contrast, found, units=units, **shown)
             smd = table.where(stat="smd", sample="matched").frame["estimate"]
             values["imbalance_left"] = float(smd.abs().mean())
+        count = len(found)
         rows += [
-            {"quantity": f"max_smd {tolerance:g}", "stat": stat, "sample": "matched", "group": contrast.label,
-             "estimate": value, "low": np.nan, "high": np.nan, "level": np.nan, "n": len(found),
-             "clusters": len(found), "method": "cardinality matching"}
+            row(
+                f"max_smd {tolerance:g}",
+                stat,
+                "matched",
+                contrast.label,
+                value,
+                n=count,
+                clusters=count,
+                method=_METHOD,
+            )
             for stat, value in values.items()
-        ]  # fmt: skip
+        ]
     return Estimates.of(rows)
