@@ -29,6 +29,7 @@ from likewise.audit.plan.sections import (
     EncodePlan,
     EstimatePlan,
     GroupsPlan,
+    PrivacyPlan,
     RaterPlan,
     ReportPlan,
     TrialsPlan,
@@ -171,7 +172,7 @@ def test_every_key_of_the_plan_is_documented(key):
 SECTIONS = {
     "data": DataPlan, "units": UnitsPlan, "trials": TrialsPlan, "rater": RaterPlan, "precomputed": PrecomputedAnswers,
     "counterfactual": SweepSpec, "validity": ValiditySpec, "collect": CollectPlan, "estimate": EstimatePlan,
-    "groups": GroupsPlan, "report": ReportPlan, "executor": Executor, "encode": EncodePlan,
+    "groups": GroupsPlan, "privacy": PrivacyPlan, "report": ReportPlan, "executor": Executor, "encode": EncodePlan,
     "secondary_distance": SecondaryDistance, "reference_difficulty": ReferenceDifficulty,
     "precomputed_distances": PrecomputedDistances,
 }  # fmt: skip

@@ -26,6 +26,7 @@ from likewise.cli.start.init import init
 from likewise.cli.start.scores import scores
 from likewise.cli.study.commands import study
 from likewise.cli.sweep_options import sweep_options
+from likewise.cli.upkeep.forget import forget
 from likewise.cli.weights import weights
 from likewise.errors import InputError
 from likewise.runtime.cpu import let_idle_threads_sleep
@@ -37,6 +38,7 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Human studies", ("study",)),
     ("Planning", ("power",)),
     ("Training", ("directions", "fader")),
+    ("Privacy", ("forget",)),
     ("Inspection", ("doctor", "show", "groups", "lambdas", "components", "weights", "reproduce")),
 )
 
@@ -205,7 +207,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for _group in (directions, doctor, generate, groups, init, lambdas, fader, power, scores, study, weights):
+for _group in (directions, doctor, generate, groups, init, lambdas, fader, forget, power, scores, study, weights):
     cli.add_command(_group)
 
 

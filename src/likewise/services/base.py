@@ -122,6 +122,14 @@ class Service:
         asked = {**self._asked(), "pixels": pixels, "shape": list(picture.shape)}
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
+    def recorded(self, requests: set[str]) -> int:
+        """Count the recorded responses to these requests."""
+        return self._cassette.count(requests)
+
+    def erase(self, requests: set[str]) -> None:
+        """Remove the recorded responses to these requests from memory and disk."""
+        self._cassette.remove(requests)
+
     def cost_estimate(self, requests: list[str]) -> CostEstimate:
         """Return the cost of these requests; recorded responses are not requested again."""
         calls = 0 if self.replay else sum(self._recorded(request) is None for request in set(requests))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import StoreError
-from likewise.tables.io import explained
+from likewise.tables.io import explained, replacing
 
 FORMAT = 1
 
@@ -58,6 +58,23 @@ class Cassette:
             if self.path is not None:
                 self._append(self.path, json.dumps(asdict(entry), sort_keys=True, ensure_ascii=False))
             self._kept.setdefault(entry.request, []).append(entry)
+
+    def count(self, requests: set[str]) -> int:
+        """Count the responses to these requests."""
+        return sum(len(self._kept.get(request, ())) for request in requests)
+
+    def remove(self, requests: set[str]) -> None:
+        """Remove every response to these requests, from memory and from the file; the others stay as they are."""
+        with self._lock:
+            for request in requests:
+                self._kept.pop(request, None)
+            if self.path is None or not self.path.is_file():
+                return
+            lines = self.path.read_bytes().splitlines(keepends=True)
+            kept = [line for line in lines if (entry := _parsed(line)) is None or entry.request not in requests]
+            if len(kept) < len(lines):
+                with replacing(self.path) as temporary:
+                    temporary.write_bytes(b"".join(kept))
 
     def __len__(self) -> int:
         return sum(map(len, self._kept.values()))

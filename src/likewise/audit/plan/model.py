@@ -25,6 +25,7 @@ from likewise.audit.plan.sections import (
     EncodePlan,
     EstimatePlan,
     GroupsPlan,
+    PrivacyPlan,
     RaterPlan,
     ReportPlan,
     TrialsPlan,
@@ -102,6 +103,7 @@ class Plan:
     estimate: EstimatePlan = field(default_factory=EstimatePlan)
     groups: GroupsPlan | None = None
     report: ReportPlan = field(default_factory=ReportPlan)
+    privacy: PrivacyPlan = field(default_factory=PrivacyPlan)
     executor: Executor = field(default_factory=Executor)
     sections: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
     """The sections of further stages, by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -197,6 +198,26 @@ class GroupsPlan:
             raise PlanError("[groups] names a column twice in by", fix="Name each column once.")
         if self.suppress_below < 0:
             raise PlanError(f"suppress_below is {self.suppress_below} in [groups]", fix="Use 0 or more.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyPlan:
+    """``[privacy]``: until when the data may be kept; afterwards a run is refused."""
+
+    retain_until: str = ""
+    """The last day, as in 2027-01-31; empty: no date is set."""
+
+    def __post_init__(self) -> None:
+        if self.retain_until:
+            try:
+                date.fromisoformat(self.retain_until)
+            except ValueError as error:
+                problem = f"retain_until is {self.retain_until!r} in [privacy]"
+                raise PlanError(problem, fix='Write a date: "2027-01-31".') from error
+
+    def days_left(self, today: date) -> int | None:
+        """Return the days until the data have to be deleted; negative afterwards, None without a date."""
+        return (date.fromisoformat(self.retain_until) - today).days if self.retain_until else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ loads their networks and shows missing packages and wrong options.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ _EXTRAS = {"torch": "torch", "safetensors": "torch", "dlib": "faces", "onnxrunti
            "ray": "ray", "faiss": "scale", "boto3": "apis", "h5py": "torch"}  # fmt: skip
 
 
+_NEAR = 30  # days before the retention date
+
+
 def check_audit(root: str | Path, *, decode: bool = False, measure: bool = False) -> Check:
     """Check everything that the plan of this folder names.
 
@@ -55,6 +59,7 @@ def check_audit(root: str | Path, *, decode: bool = False, measure: bool = False
     folder = Folder(root)
     plan = read_plan(folder.path(PLAN))
     found = Check(plan.report.title, [stage.name for stage in enabled_stages(plan)])
+    check_retention(found, plan)
     images = check_data(found, folder.root, plan, whole=decode, files_only=False)
     stages = enabled_stages(plan)
     check_inputs(found, folder, plan, stages, images)
@@ -71,6 +76,7 @@ def check_audit(root: str | Path, *, decode: bool = False, measure: bool = False
 def preflight(folder: Folder, plan: Plan, stages: Sequence[Stage]) -> Check:
     """Check what these stages need, and raise all problems at once; quick checks come first."""
     found = Check(plan.report.title, [stage.name for stage in stages])
+    check_retention(found, plan)
     images = _images(found, folder, plan, stages)
     check_inputs(found, folder, plan, stages, images)
     check_components(found, folder, plan, stages, names_only=True)
@@ -96,6 +102,16 @@ def check_matched_features(
     known = found.ready or not plan.projects
     if images is not None and known and any(stage.name == "match" for stage in stages):
         check_features(found, folder.root, plan, images)
+
+
+def check_retention(found: Check, plan: Plan) -> None:
+    """Refuse a run after the retention date, and note a date that is near."""
+    left, until = plan.privacy.days_left(date.today()), plan.privacy.retain_until
+    if left is not None and left < 0:
+        fix = "Delete the data and this folder; or, if a longer period was decided on, change the date."
+        found.problem(f"The data were to be kept until {until} (retain_until in [privacy])", fix, kind=PlanError)
+    elif left is not None and left <= _NEAR:
+        found.notes.append(f"the data may be kept for {left} more days, until {until}")
 
 
 def missing_weights(folder: str | Path) -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 from likewise.audit.artifacts import EXCLUDED, IMAGES
 from likewise.audit.context import StageContext
 from likewise.audit.plan.model import Plan
+from likewise.audit.privacy.ledger import Ledger
 from likewise.audit.stage import Stage
 from likewise.audit.store import Folder
 from likewise.data.read import listing_digest, read_images
@@ -51,6 +52,7 @@ class Read(Stage):
         table = data.source(context.folder.root).faces()
         table.warn_of_unsourced_columns()
         contrast.side(table)
+        table = _without_erased(context, table)
         excluded: dict[str, str] = {}
         found = table
         if data.images:
@@ -62,6 +64,16 @@ class Read(Stage):
         context.summary = {"images": len(found), "focal": int((side == 1).sum()), "reference": int((side == -1).sum())}
         _list_excluded(context, excluded)
         found.write(context.path(IMAGES))
+
+
+def _without_erased(context: StageContext, table: Images) -> Images:
+    """Exclude people who were erased before and are in the table again."""
+    again = Ledger.read(context.folder.root).erased(table.identities.unique())
+    if not again:
+        return table
+    context.notes.append(f"{len(again)} people of the table were erased before (erasures.json) and are excluded")
+    frame = table.frame
+    return table.subset(frame.loc[~frame["identity"].isin(again), "image"].tolist())
 
 
 def _decodable(context: StageContext, table: Images, excluded: dict[str, str]) -> Images:

@@ -1,0 +1,1 @@
+"""Erasure of a person from an audit, the ledger of erasures, and retention dates."""
