@@ -9,6 +9,7 @@ import pytest
 import likewise as lw
 from likewise.analysis.audit_power import AuditDesign, audit_power, identities_needed, pilot
 from likewise.analysis.label_noise import corrected_gaps, corrected_share, labels_needed, rogan_gladen
+from likewise.analysis.label_noise_models import imputed_gaps, simex_gaps
 from likewise.errors import SpecError, TableError
 from likewise.simulation.system_ratings import CONTRAST as RECOGNITION
 from likewise.simulation.system_ratings import VerificationTrials
@@ -119,3 +120,58 @@ def test_a_pilot_gives_its_own_rates():
         pilot(ratings, trials, images, RECOGNITION, threshold=0.45, rater="nobody")
     with pytest.raises(SpecError, match="between 0 and 1"):
         AuditDesign(identities=100, fnmr=0.9, gap=0.2)
+
+
+def plain_world(seed: int, n: int = 800, labeled: int = 300):
+    """Error that does not depend on the answer, and a covariate that goes along with the group: slope 0.5 given it."""
+    rng = np.random.default_rng(seed)
+    true = rng.random(n) < 0.4
+    age = rng.normal(0.8 * true, 1.0)
+    y = 0.5 * true + 0.6 * age + rng.normal(0, 0.6, n)
+    wrong = rng.random(n) < np.where(true, 0.15, 0.1)
+    names = np.array([f"i{k:04d}" for k in range(n)])
+    frame = pd.DataFrame({"image": names, "identity": names, "age": age})
+    images = lw.Images(frame.assign(predicted_sex=np.where(true != wrong, "f", "m")))
+    ratings = lw.Ratings(pd.DataFrame({"unit": names, "rater": "m", "question": "q", "value": y}))
+    labels = dict(zip(names[:labeled], np.where(true[:labeled], "f", "m"), strict=True))
+    return ratings, images, labels
+
+
+def test_the_corrected_slope_given_a_covariate_holds_the_truth():
+    held = {"as predicted": 0, "corrected for label noise": 0}
+    for seed in range(30):
+        ratings, images, labels = plain_world(seed)
+        found = corrected_gaps(ratings, None, images, CONTRAST, labels=labels, covariates=["age"])
+        for sample in held:
+            line = only(found, stat="regression_gap", sample=sample)
+            held[sample] += line["low"] <= 0.5 <= line["high"]
+    assert held["corrected for label noise"] >= 25 and held["as predicted"] < 20
+
+
+def test_with_labels_of_all_images_the_slope_is_that_of_least_squares():
+    ratings, images, labels = plain_world(0, labeled=800)
+    found = corrected_gaps(ratings, None, images, CONTRAST, labels=labels, covariates=["age"])
+    true = np.array([labels[key] == "f" for key in images.keys], dtype=float)
+    x = np.column_stack([np.ones(800), true, images.frame["age"]])
+    expected = np.linalg.lstsq(x, ratings.frame["value"], rcond=None)[0][1]
+    line = only(found, stat="regression_gap", sample="corrected for label noise")
+    assert line["estimate"] == pytest.approx(expected)
+
+
+def test_imputation_allows_differential_error_and_simex_does_not():
+    found = {"imputed": [], "simex": []}
+    for seed in range(12):
+        ratings, images, labels = world(seed)
+        about = (ratings, None, images, CONTRAST)
+        for name, function in (("imputed", imputed_gaps), ("simex", simex_gaps)):
+            found[name].append(only(function(*about, labels=labels), stat="gap")["estimate"])
+    assert abs(np.mean(found["imputed"]) - 0.5) < 0.07 and np.mean(found["simex"]) < 0.42
+
+
+def test_simex_corrects_error_that_does_not_depend_on_the_answer():
+    truth, held = 0.5 + 0.6 * 0.8, 0
+    for seed in range(15):
+        ratings, images, labels = plain_world(seed)
+        line = only(simex_gaps(ratings, None, images, CONTRAST, labels=labels), stat="gap")
+        held += line["low"] <= truth <= line["high"]
+    assert held >= 12

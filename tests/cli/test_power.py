@@ -18,3 +18,12 @@ def test_a_pilot_without_artifacts_says_what_is_missing(tmp_path, capsys):
 def test_rates_outside_zero_and_one_are_refused(capsys):
     code, _, err = run(capsys, "power", "--fnmr", "0.9", "--gap", "0.2")
     assert code == 2 and "between 0 and 1" in err
+
+
+def test_labels_of_a_two_phase_design_are_planned(capsys):
+    code, out, _ = run(capsys, "power", "--labels", "20000", "--error", "0.1", "--half-width", "0.1")
+    assert code == 0 and out.startswith("582 of 20,000 images")
+    code, _, err = run(capsys, "power", "--labels", "20000", "--error", "0.1")
+    assert code == 2 and "--half-width missing" in err
+    code, _, err = run(capsys, "power", "--labels", "20000", "--error", "0.7", "--half-width", "0.1")
+    assert code == 2 and "out of range" in err

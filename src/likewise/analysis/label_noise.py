@@ -6,13 +6,16 @@ all images, plus what the labels add where they are known, weighted by one over 
 unbiased whatever the predictions are, also if they err differently by group or together with the answer (differential
 error), because the labeled part is random by design. Better predictions make it more precise, not more right.
 
+The same holds for regression slopes, because an attribute of two levels enters the normal equations linearly: see
+``covariates`` of ``corrected_gaps``. Multiple imputation and MC-SIMEX are in ``label_noise_models``.
+
 ``rogan_gladen`` corrects a share with known sensitivity and specificity, from another data set: it is right only if
 they carry over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -24,7 +27,8 @@ from likewise.analysis.rating_table import RatingTable
 from likewise.errors import SpecError, TableError, some
 from likewise.stats.dof import cluster_dof
 from likewise.stats.intervals import Interval, share_interval
-from likewise.stats.jackknife import jackknife
+from likewise.stats.jackknife import Statistic, jackknife
+from likewise.stats.least_squares import solve
 from likewise.tables import Contrast, Estimates, Images, Ratings, Trials
 from likewise.tables.estimates import row
 
@@ -40,6 +44,7 @@ def corrected_gaps(
     contrast: Contrast,
     *,
     labels: Mapping[str, str],
+    covariates: Sequence[str] = (),
     level: float = 0.95,
 ) -> Estimates:
     """Estimate the gap between true groups when the contrast's column is a prediction and some images are labeled.
@@ -50,13 +55,16 @@ def corrected_gaps(
         As in ``gaps``; the column of the contrast holds predictions.
     labels
         What people said about a *random* part of the images (of the first image of a trial).
+    covariates
+        Columns of ``images`` to adjust for: adds ``regression_gap``, the slope of the answer on the true attribute.
     level
         Confidence level.
 
     Returns
     -------
     Estimates
-        ``gap`` of the samples ``as predicted`` and ``corrected for label noise``, and for each predicted group
+        ``gap`` (with covariates also ``regression_gap``) of the samples ``as predicted`` and ``corrected for label
+        noise``, and for each predicted group
         ``label_accuracy``, the share of its predictions that the labels confirm.
 
     Examples
@@ -74,19 +82,22 @@ def corrected_gaps(
     >>> bool(gap["as predicted"] < 0.75 < 0.85 < gap["corrected for label noise"])
     True
     """
-    _check_labels(labels, contrast, images)
+    check_labels(labels, contrast, images)
     rows = _accuracy_rows(labels, images, contrast, level)
-    for quantity, part in RatingTable(ratings, trials, images, contrast).by_quantity():
-        rows += _gap_rows(quantity, part, labels, contrast, level)
+    table = RatingTable(ratings, trials, images, contrast)
+    numbers = table.covariates(covariates)
+    for quantity, part in table.by_quantity():
+        x = numbers.loc[part["unit"]].to_numpy(dtype=np.float64)
+        rows += _gap_rows(quantity, part, labels, contrast, level, x)
     return Estimates.of(rows)
 
 
 def corrected_share(images: Images, contrast: Contrast, *, labels: Mapping[str, str], level: float = 0.95) -> Estimates:
     """Estimate the share of the focal group when the column is a prediction and a random part is labeled."""
-    _check_labels(labels, contrast, images)
+    check_labels(labels, contrast, images)
     side = contrast.side(images)
     part = pd.DataFrame({"side": side, "identity": images.identities, "image": side.index})
-    laid = _Phases(part[part["side"] != 0], labels, contrast)
+    laid = Phases(part[part["side"] != 0], labels, contrast)
     columns = np.column_stack([laid.size, laid.size * laid.chance, laid.rectifier])
     found = jackknife(columns, lambda t: (t[..., 1] + t[..., 2]) / t[..., 0], [laid.codes], level=level)
     middle, low, high = (float(np.clip(end, 0, 1)) for end in (found.estimate, found.low, found.high))
@@ -142,6 +153,9 @@ def labels_needed(
     >>> labels_needed(images=20_000, error=0.1, half_width=0.1)
     582
     """
+    if not (images > 0 and 0 <= error < 0.5 and half_width > 0 and 0 < focal_share < 1 and spread > 0):
+        fix = "Use error from 0 to below 0.5, focal_share between 0 and 1, and positive numbers for the others."
+        raise SpecError("images, error, half_width, focal_share or spread is out of range", fix=fix)
     z = float(stats.norm.ppf((1 + level) / 2))
     scale = 1 / focal_share + 1 / (1 - focal_share)
     plain = spread**2 * scale / images  # the variance with true labels of all
@@ -153,7 +167,7 @@ def labels_needed(
     return int(min(np.ceil(1 / (left / residual + 1 / images)), images))
 
 
-class _Phases:
+class Phases:
     """Predictions of all rows, labels of some, and weights: every identity weighs 1."""
 
     def __init__(self, part: pd.DataFrame, labels: Mapping[str, str], contrast: Contrast) -> None:
@@ -169,6 +183,7 @@ class _Phases:
         self.chance = self._calibrated()
         sampled = float((self.size * self.labeled).sum() / self.size.sum())
         self.rectifier = np.where(self.labeled, (self.true - self.chance) / sampled, 0.0) * self.size
+        self.member = self.size * self.chance + self.rectifier
 
     def _calibrated(self) -> Floats:
         """Return for each row the share of its predicted group that is truly focal, in the labeled part."""
@@ -180,30 +195,44 @@ class _Phases:
 
 
 def _gap_rows(
-    quantity: str, part: pd.DataFrame, labels: Mapping[str, str], contrast: Contrast, level: float
+    quantity: str, part: pd.DataFrame, labels: Mapping[str, str], contrast: Contrast, level: float, x: Floats
 ) -> list[dict[str, object]]:
-    laid, y = _Phases(part, labels, contrast), part["value"].to_numpy(dtype=np.float64)
-    center = float(y.mean())
-    z = y - center
-    # Sums of membership and of membership x answer, of the focal group and of all; the reference is the rest.
-    member = laid.size * laid.chance + laid.rectifier
-    columns = np.column_stack([laid.size, laid.size * z, member, member * z])
-    naive = np.column_stack([laid.size, laid.size * z, laid.size * laid.predicted, laid.size * laid.predicted * z])
-    write = partial(row, quantity, "gap", group=contrast.label, level=level, n=len(y))
-    by = "jackknife by identity"
-    return [
-        write(sample, found=jackknife(each, _gap, [laid.codes], level=level), method=method, estimand="unadjusted")
-        for sample, each, method in (
-            (PREDICTED, naive, f"{by}, predictions taken for true"),
-            (CORRECTED, columns, f"two-phase difference estimator, {by}"),
-        )
-    ]
+    laid, y = Phases(part, labels, contrast), part["value"].to_numpy(dtype=np.float64)
+    write = partial(row, quantity, group=contrast.label, level=level, n=len(y))
+    by, rows = "jackknife by identity", []
+    for sample, member, method in (
+        (PREDICTED, laid.size * laid.predicted, f"{by}, predictions taken for true"),
+        (CORRECTED, laid.member, f"two-phase difference estimator, {by}"),
+    ):
+        for stat, z in [("gap", x[:, :0])] + ([("regression_gap", x)] if x.shape[1] else []):
+            columns, statistic = moments(laid.size, member, z, y)
+            found = jackknife(columns, statistic, [laid.codes], level=level)
+            estimand = "unadjusted" if stat == "gap" else "ATE (regression)"
+            rows.append(write(stat, sample, found=found, method=method, estimand=estimand))
+    return rows
 
 
-def _gap(total: Floats) -> Floats:
-    everyone, answers, focal, of_focal = np.moveaxis(total, -1, 0)
-    gap: Floats = of_focal / focal - (answers - of_focal) / (everyone - focal)
-    return gap
+def moments(size: Floats, member: Floats, x: Floats, y: Floats) -> tuple[Floats, Statistic]:
+    """Return columns and statistic of the slope of ``y`` on membership, given ``x [n, k]``, by least squares.
+
+    Membership is 0 or 1, so it equals its square, and all moments that it enters are linear in it: each may be replaced
+    by an unbiased estimate, ``member``. Without ``x`` the slope is the difference of the two means.
+    """
+    z = np.column_stack([np.ones(len(y)), x - x.mean(axis=0), y - y.mean()])  # [n, 1 + k + 1]
+    k = z.shape[1] - 1
+    gram = (z[:, :k, None] * z[:, None, :]).reshape(len(y), -1) * size[:, None]  # of ones and x with ones, x and y
+    columns = np.column_stack([gram, z * member[:, None]])
+
+    def statistic(total: Floats) -> Floats:
+        rest = total[..., : k * (k + 1)].reshape(*total.shape[:-1], k, k + 1)
+        own = total[..., k * (k + 1) :]  # of membership with ones (and itself), x and y
+        top = np.concatenate([own[..., None, :1], own[..., None, :k]], axis=-1)
+        below = np.concatenate([own[..., :k, None], rest[..., :k]], axis=-1)
+        moment = np.concatenate([own[..., k:], rest[..., k]], axis=-1)
+        slope: Floats = solve(np.concatenate([top, below], axis=-2), moment)[..., 0]
+        return slope
+
+    return columns, statistic
 
 
 def _accuracy_rows(
@@ -226,7 +255,8 @@ def _accuracy_rows(
     return rows
 
 
-def _check_labels(labels: Mapping[str, str], contrast: Contrast, images: Images) -> None:
+def check_labels(labels: Mapping[str, str], contrast: Contrast, images: Images) -> None:
+    """Refuse labels of unknown images, and labels none of which is a level of the contrast."""
     unknown = sorted(set(labels) - set(images.keys))
     if unknown:
         raise TableError(f"Labels of unknown images: {some(unknown)}", fix="Labels belong to images of this table.")

@@ -25,8 +25,17 @@ _DESIGN = ("identities", "images", "fnmr", "gap", "focal_share", "icc", "matched
 @click.option("--power", "wanted", type=float, default=0.8, show_default=True, help="Wanted chance to find the gap.")
 @click.option("--repeats", type=int, default=400, show_default=True, help="Simulated audits.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--labels", type=int, help="Plan labels instead: of so many images with a predicted group, how many ...")
+@click.option("--error", type=float, help="... when this share of predictions is wrong ...")
+@click.option("--half-width", type=float, help="... must people label for a corrected gap of +- this.")
+@click.option("--spread", type=float, help="With --labels: standard deviation of the answers within a group.")
 def power(folder: Path | None, rater: str, wanted: float, repeats: int, seed: int, **given: Any) -> None:
-    """Simulate audits: the chance to find a gap in FNMR, or how many identities it takes."""
+    """Simulate audits: the chance to find a gap in FNMR, or how many identities it takes.
+
+    With --labels: how many images people must label to correct a gap for errors of a predicted attribute.
+    """
+    if _plans_labels(given):
+        return
     from likewise.analysis.audit_power import AuditDesign, audit_power, identities_needed
 
     chosen = {name: value for name, value in given.items() if value is not None and name in _DESIGN}
@@ -41,6 +50,24 @@ def power(folder: Path | None, rater: str, wanted: float, repeats: int, seed: in
     else:
         click.echo(audit_power(design, repeats=repeats, seed=seed))
     click.echo(f"FMR {design.fmr:g} needs {design.impostors:,} impostor trials.")
+
+
+def _plans_labels(given: dict[str, Any]) -> bool:
+    """Say how many images to label, if that is asked."""
+    from likewise.analysis.label_noise import labels_needed
+    from likewise.errors import SpecError
+
+    asked = {name: given[name] for name in ("labels", "error", "half_width", "spread") if given[name] is not None}
+    if not asked:
+        return False
+    missing = [f"--{name.replace('_', '-')}" for name in ("labels", "error", "half_width") if name not in asked]
+    if missing:
+        raise SpecError(f"{', '.join(missing)} missing", fix="A plan of labels needs --labels, --error, --half-width.")
+    images, share = asked.pop("labels"), given["focal_share"]
+    options = asked if share is None else asked | {"focal_share": share}
+    found = labels_needed(images=images, **options)
+    click.echo(f"{found:,} of {images:,} images, drawn at random, for an interval of +- {asked['half_width']:g}.")
+    return True
 
 
 def _pilot(folder: Path, rater: str) -> Any:

@@ -23,6 +23,7 @@ from likewise.audit.estimate.crowd import crowd_estimates
 from likewise.audit.estimate.gaps import gap_estimates
 from likewise.audit.estimate.groups import group_estimates
 from likewise.audit.estimate.images import image_estimates
+from likewise.audit.estimate.label_noise import label_noise_estimates
 from likewise.audit.estimate.labels import label_gap_estimates
 from likewise.audit.precomputed import precomputed_thresholds
 from likewise.audit.raters import classifies, make_rater
@@ -43,6 +44,8 @@ def estimate_everything(context: StageContext) -> Estimates:
         parts += _edited_gaps(context, genuine, pairs)
         rates = _error_rates(context, distances, trials, pairs)
         parts += rates
+        if plan.estimate.true_labels:
+            parts += label_noise_estimates(context, _about(distances, genuine), genuine)
     if plan.sweeps:
         parts += _slopes(context)
     if classifies(plan):

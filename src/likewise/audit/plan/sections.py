@@ -158,6 +158,9 @@ class EstimatePlan:
     """... against the benchmark shares in this table, with the columns ``term`` and ``share``."""
     labels: tuple[str, ...] = ()
     """The labels of classifiers that are compared between the groups; by default the most common ones."""
+    true_labels: str = ""
+    """Where the contrast's column is a prediction: a table with what people said about a *random* part of the images
+    (columns ``image`` and ``label``). Gaps are then also given corrected for label noise."""
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
@@ -177,7 +180,9 @@ class EstimatePlan:
     @property
     def files(self) -> tuple[str, ...]:
         """The files that it names."""
-        return tuple(path for path in (self.truth, self.features, self.logits, self.reference) if path)
+        return tuple(
+            path for path in (self.truth, self.features, self.logits, self.reference, self.true_labels) if path
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,20 @@ def _representation(frame: pd.DataFrame) -> pd.Series:
     return frame["quantity"].isin(terms) & frame["stat"].isin(["share", "shrunk_share", "reference_gap"])
 
 
+def _label_noise(frame: pd.DataFrame) -> pd.Series:
+    samples = ("as predicted", "corrected for label noise", "labels imputed", "MC-SIMEX")
+    scaled = frame["stat"].str.endswith("_in_sd")
+    return (frame["sample"].isin(samples) & ~scaled) | frame["stat"].eq("label_accuracy")
+
+
 FAMILIES = (
+    Family(
+        "label-noise",
+        "Label noise",
+        "The groups are predicted, and people labeled a random part of the images. The corrected gap is right whatever "
+        "the errors of the prediction are. Imputation and MC-SIMEX assume a model of the error and are for comparison.",
+        _label_noise,
+    ),
     Family(
         "people",
         "Human study",
