@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from likewise.analysis.verdict import verdicts
     from likewise.analysis.verification.error_rates import error_rates
     from likewise.audit.api import Audit, audit
+    from likewise.audit.comparison import compare
     from likewise.audit.scores import scores
     from likewise.counterfactuals.edit import counterfactual
     from likewise.counterfactuals.validate import validate_edits
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 __all__ = [
     "Audit", "Contrast", "Estimates", "Images", "MatchSpec", "Matches", "Ratings", "Study", "Trials", "Vectors",
-    "World", "agreement", "audit", "balance", "by_group", "collect", "counterfactual", "describe", "embed",
-    "error_rates", "figures", "gap_plot", "gaps", "group_plot", "love_plot", "match", "match_levels", "project",
-    "quality", "rate", "rate_plot", "report", "retrieval", "scores", "sensitivity", "slopes", "trials",
+    "World", "agreement", "audit", "balance", "by_group", "collect", "compare", "counterfactual", "describe",
+    "embed", "error_rates", "figures", "gap_plot", "gaps", "group_plot", "love_plot", "match", "match_levels",
+    "project", "quality", "rate", "rate_plot", "report", "retrieval", "scores", "sensitivity", "slopes", "trials",
     "validate_edits",
     "verdicts",
 ]  # fmt: skip
@@ -65,6 +66,7 @@ _HOME = {
     "balance": "likewise.design.balance.table",
     "by_group": "likewise.analysis.groups.estimate",
     "collect": "likewise.rating.collect",
+    "compare": "likewise.audit.comparison",
     "counterfactual": "likewise.counterfactuals.edit",
     "describe": "likewise.data.describe",
     "embed": "likewise.rating.embed",

@@ -211,6 +211,12 @@ class UnsafeFileError(WeightsError):
     """A file would run code, or declares more data than it contains."""
 
 
+class GateError(LikewiseError):
+    """A condition of --fail-if holds, or cannot be decided."""
+
+    exit_code = 7
+
+
 class PdfError(LikewiseError):
     """The report could not be printed."""
 

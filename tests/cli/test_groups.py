@@ -15,6 +15,11 @@ def test_groups_are_printed_written_and_reported(tmp_path, capsys):
     page = done.report().read_text(encoding="utf-8")
     assert "Groups and intersections" in page and "By perceived gender × eyeglasses" in page
     assert "female, eyeglasses 1" in page and "FNMR at FMR" in page
+    by_both = done.estimates.where(stat="group_difference", sample="by perceived_gender x eyeglasses").frame
+    differ = int(((by_both["low"] > 0) | (by_both["high"] < 0)).sum())
+    tables = page.partition("By perceived gender × eyeglasses")[2].partition("<h3>By ")[0]
+    bold = [line for line in tables.splitlines() if 'class="n strong"' in line]
+    assert len(bold) == differ < len(by_both)
     asked = ("groups", done.folder, "--by", "perceived_gender", "--by", "eyeglasses")
     code, out, _ = run(capsys, *asked, "--reference", "male, eyeglasses 0", "--csv", tmp_path / "groups.csv")
     assert code == 0 and "to male, eyeglasses 0" in out and "highest - lowest" in out

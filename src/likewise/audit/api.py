@@ -29,6 +29,7 @@ from likewise.audit.plan.model import Plan
 from likewise.audit.plan.sections import GroupsPlan
 from likewise.audit.preflight.check import check_audit
 from likewise.audit.preflight.problem import Check
+from likewise.audit.raters import make_rater
 from likewise.audit.runner import CURRENT, Outcome, Run, preview, run
 from likewise.audit.stages import enabled_stages, read_plan
 from likewise.audit.store import PLAN, Folder
@@ -83,6 +84,13 @@ class Audit:
     def plan(self) -> Plan:
         """The plan, read from ``audit.toml``."""
         return read_plan(self._folder.path(PLAN))
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems under audit, and ``people`` where the plan collects responses."""
+        plan = self.plan
+        models = [make_rater(self._folder, each).name for each in plan.rater]
+        return [*models, *(entry.rater for entry in plan.precomputed), *(["people"] if plan.collect else [])]
 
     def check(self, *, decode: bool = False, measure: bool = False) -> Check:
         """Check everything that a run needs; nothing is written.

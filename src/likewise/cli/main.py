@@ -12,6 +12,7 @@ import click
 
 from likewise import __version__
 from likewise.cli.audit import plan_options
+from likewise.cli.compare import compare
 from likewise.cli.directions import directions, lambdas
 from likewise.cli.fader import fader
 from likewise.cli.failures import failure
@@ -39,7 +40,7 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Planning", ("power",)),
     ("Training", ("directions", "fader")),
     ("Privacy", ("forget",)),
-    ("Inspection", ("doctor", "show", "groups", "lambdas", "components", "weights", "reproduce")),
+    ("Inspection", ("doctor", "show", "groups", "compare", "lambdas", "components", "weights", "reproduce")),
 )
 
 
@@ -73,7 +74,7 @@ def cli(debug: bool) -> None:
     kept, and a stopped run resumes.
 
     Exit codes: 0 done; 1 a part is missing (doctor); 2 invalid input; 3 the folder; 4 another run is active; 5 work
-    failed; 6 weights; 70 an internal error; 130 interrupted.
+    failed; 6 weights; 7 a gate (--fail-if); 70 an internal error; 130 interrupted.
     """
 
 
@@ -82,6 +83,9 @@ def cli(debug: bool) -> None:
 @run_options
 @executor_options
 @cost_options
+@click.option(
+    "--fail-if", multiple=True, metavar="CONDITION", help="Exit with 7 if it holds, e.g. 'fnmr_gap(dlib) > 0.05'."
+)
 def run(folder: str, **given: Any) -> None:
     """Run all stages of the plan, after a check of everything that they need."""
     run_audit(folder, None, **given)
@@ -207,7 +211,10 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
     click.echo("\n" + frame.to_string(index=False, float_format="{:.4f}".format))
 
 
-for _group in (directions, doctor, generate, groups, init, lambdas, fader, forget, power, scores, study, weights):
+_GROUPS = (
+    compare, directions, doctor, generate, groups, init, lambdas, fader, forget, power, scores, study, weights,
+)  # fmt: skip
+for _group in _GROUPS:
     cli.add_command(_group)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from likewise.cli.failures import LOG
+from likewise.errors import GateError
 
 
 def _budget(*, yes: bool, max_cost: float | None, as_json: bool) -> Any:
@@ -34,9 +36,12 @@ def run_audit(
     folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
     yes: bool = False, max_cost: float | None = None, text: str = "",
     executor: str | None = None, workers: int | None = None, address: str | None = None, pdf: bool = False,
+    fail_if: Sequence[str] = (),
 ) -> None:  # fmt: skip
-    """Run all stages of an audit folder, or one, and print the outcome."""
+    """Run all stages of an audit folder, or one, and print the outcome; a gate that fails is the last line."""
     from likewise.audit.runner import as_plain, run
+
+    gates = _gates(folder, fail_if)
 
     budget = _budget(yes=yes, max_cost=max_cost, as_json=as_json)
     place = {"kind": executor, "workers": workers, "address": address}
@@ -47,8 +52,10 @@ def run_audit(
     report = Path(folder) / "report.html"
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     printed = _printed(report) if pdf and written else None
+    decided = [] if dry_run else _decided(folder, gates)
     if as_json:
         plain = {"folder": folder, "stages": as_plain(outcomes), "report": written, "pdf": printed}
+        plain |= {"gates": [{"condition": o.gate.text, "failed": o.failed, "line": o.line} for o in decided]}
         click.echo(json.dumps(plain, indent=1, default=str))
     elif dry_run:
         for outcome in outcomes:
@@ -59,6 +66,26 @@ def run_audit(
         click.echo(f"report: {written}")
         if printed:
             click.echo(f"pdf: {printed}")
+    for outcome in decided if not as_json else []:
+        click.echo(outcome.line, err=outcome.failed)
+    if any(outcome.failed for outcome in decided):
+        sys.exit(GateError.exit_code)
+
+
+def _gates(folder: str, conditions: Sequence[str]) -> list[Any]:
+    """Read the conditions of --fail-if before any work; their systems are those of the plan."""
+    from likewise.audit.api import Audit
+    from likewise.audit.gate import check_gates
+
+    return check_gates(conditions, Audit(folder).systems) if conditions else []
+
+
+def _decided(folder: str, gates: list[Any]) -> list[Any]:
+    from likewise.audit.api import Audit
+    from likewise.audit.gate import decide
+
+    estimates = Audit(folder).estimates if gates else None
+    return [decide(gate, estimates) for gate in gates]  # type: ignore[arg-type]
 
 
 def _printed(report: Path) -> str:

@@ -18,6 +18,7 @@ REGRESSION = "unmatched, regression-adjusted"
 _AT_FMR = re.compile(r"(F\w*MR.*) at FMR ([\d.e-]+)")
 _AT_THRESHOLD = re.compile(r"(F\w*MR.*) at its threshold ([-\d.e]+)")
 _QUESTIONS = {
+    "FNMR at its threshold": "FNMR at the vendor's threshold",
     "failure to acquire": "Failure to acquire",
     "distance": "Mean genuine (mated) distance",
     "same": "Share of genuine pairs answered 'same person'",

@@ -137,6 +137,11 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("max_geometric_mean", "largest error rate over the geometric mean", 1.0, "ratio", "lower"),
         Stat("gini", "Gini coefficient of the error rates", 0.0, "index", "lower"),
     ),
+    "likewise.analysis.comparison.paired:paired_changes": (
+        Stat("old_value", "value in the old audit", None, "mean"),
+        Stat("new_value", "value in the new audit", None, "mean"),
+        Stat("change", "change (new - old)", 0.0, "difference", "none"),
+    ),
     "likewise.analysis.groups.estimate:by_group": (
         Stat("group_mean", "mean of a group", None, "mean"),
         Stat("group_rate", "share or rate of a group", None, "proportion"),

@@ -54,7 +54,7 @@ def _entry(estimates: Estimates, name: str, sample: str) -> dict[str, Any]:
         {
             "group": row["group"], "n": f"{row['n']:,}", "identities": f"{row['clusters']:,}", "value": write(row),
             "difference": gap(by_group[row["group"]]) if row["group"] in by_group else MISSING,
-            "clear": significant(by_group.get(row["group"])), "overall": row["group"] == OVERALL,
+            "differs": significant(by_group.get(row["group"])), "overall": row["group"] == OVERALL,
             "remark": str(row["method"]).partition("; ")[2],
         }
         for _, row in values.iterrows()
@@ -65,7 +65,7 @@ def _entry(estimates: Estimates, name: str, sample: str) -> dict[str, Any]:
         "reference": reference,
         "highest": _end(groups.iloc[0], write), "lowest": _end(groups.iloc[-1], write),
         "largest": MISSING if largest is None else gap(largest), "ratio": _ratio(highest_over_lowest),
-        "differing": sum(row["clear"] for row in rows), "groups": len(groups), "share": share,
+        "differing": sum(row["differs"] for row in rows), "groups": len(groups), "share": share,
     }  # fmt: skip
 
 
