@@ -45,7 +45,7 @@ def test_errors_are_defined_in_one_module():
 
 def test_exit_codes_are_inherited():
     codes = {kind.exit_code for kind in all_errors(LikewiseError)}
-    assert codes == {1, 2, 3, 4, 5, 6}
+    assert codes == {1, 2, 3, 4, 5, 6, 7}
     assert errors.ServiceError.exit_code == 5
     assert errors.StudyError.exit_code == 2
 

@@ -26,6 +26,7 @@ LikewiseError                  exit code 1
 │   ├── ArchiveError               an archive that is damaged or writes outside its folder
 │   ├── TermsError                 license terms that must be accepted first
 │   └── UnsafeFileError            a file that would run code or exhaust memory
+├── GateError                  7   a condition of --fail-if holds, or cannot be decided
 └── PdfError                   1   the report could not be printed
 
 LikewiseWarning
