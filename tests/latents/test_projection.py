@@ -111,7 +111,7 @@ def test_effort_is_reported():
 
 
 def test_presets_are_names_for_a_method_and_an_effort():
-    assert ProjectSpec(method="quick") == ProjectSpec(method="encoder")
+    assert ProjectSpec(method="quick") == ProjectSpec(method="refine", effort=0.1)
     assert ProjectSpec(method="standard") == ProjectSpec()
     assert ProjectSpec(method="thorough") == ProjectSpec(method="refine", effort=6.0)
 

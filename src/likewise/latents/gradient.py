@@ -164,6 +164,11 @@ class Descent:
         w, left, losses = zip(*(self._down(part) for part in self._parts(targets, self.batch)), strict=True)
         return np.concatenate(w), np.concatenate(left), np.concatenate(losses)
 
+    @property
+    def _size(self) -> int | None:
+        """The resolution of the last phase, at which the outcome is compared; None is the full one."""
+        return self.phases[-1].size
+
     def from_mean(self, targets: Signals) -> Floats:
         """Return the perceptual distance of each image to the mean face."""
         return np.concatenate([_apart(self.objective, self._mean_drawn, part) for part in self._parts(targets, 1)])
@@ -172,7 +177,7 @@ class Descent:
     def _mean_drawn(self) -> Tensor:
         """The mean face, drawn once for all images."""
         with torch.inference_mode():
-            return shrunk(self.objective.generator.draw(self._mean()), COMPARED)
+            return shrunk(self.objective.generator.draw(self._mean(), size=self._size), COMPARED)
 
     def _down(self, target: Tensor) -> tuple[Array, Floats, Array]:
         start = self._mean().expand(len(target), -1, -1) if self.encoded is None else self.encoded(target)
@@ -181,7 +186,7 @@ class Descent:
         if self.phases[0].tie_rows:
             start = start.mean(dim=1, keepdim=True).expand_as(start)
         w, losses = descend(self.objective, start, target, self.phases, cloud=self.cloud, seed=self.seed)
-        return w.cpu().numpy(), _left(self.objective, w, target), losses.T.float().numpy()
+        return w.cpu().numpy(), _left(self.objective, w, target, self._size), losses.T.float().numpy()
 
     def _mean(self) -> Tensor:
         return self.cloud.mean.expand(1, self.objective.generator.rows, -1)
@@ -237,23 +242,29 @@ def cloud_of(generator: DifferentiableGenerator, seed: int, n: int = 10_000) -> 
 
 
 def _phases(method: str, generator: DifferentiableGenerator, *, tied: bool, effort: float) -> tuple[Phase, ...]:
+    """Return a schedule with its steps multiplied by the effort.
+
+    The first phase has a step at least, and so has each of Adam's, whose first phases end far from the image. Of
+    Gauss-Newton's those that are left without a step are dropped: one step at low resolution is worth having by itself.
+    """
     phases = {"singh2021": SINGH2021, "refine": REFINE, "encoded": ENCODED, "newton": NEWTON}[method]
-    return tuple(
+    made = [
         replace(
             phase,
-            steps=max(1, round(phase.steps * effort)),
+            steps=max(0 if phase.newton and number else 1, round(phase.steps * effort)),
             tie_rows=tied,
             size=phase.size if phase.size in generator.sizes else None,
         )
-        for phase in phases
-    )
+        for number, phase in enumerate(phases)
+    ]
+    return tuple(phase for phase in made if phase.steps)
 
 
-def _left(objective: Objective, w: Tensor, target: Tensor) -> Floats:
-    """Return the perceptual distance of what is drawn at full resolution, image by image to spare memory."""
+def _left(objective: Objective, w: Tensor, target: Tensor, size: int | None) -> Floats:
+    """Return the perceptual distance of what is drawn at this size, image by image to spare memory."""
     with torch.inference_mode():
         each = [
-            _apart(objective, shrunk(objective.generator.draw(row[None]), COMPARED), goal[None])
+            _apart(objective, shrunk(objective.generator.draw(row[None], size=size), COMPARED), goal[None])
             for row, goal in zip(w, target, strict=True)
         ]
     return np.concatenate(each)
@@ -261,4 +272,4 @@ def _left(objective: Objective, w: Tensor, target: Tensor) -> Floats:
 
 def _apart(objective: Objective, drawn: Tensor, target: Tensor) -> Floats:
     with torch.inference_mode():
-        return objective.perceptual.compare(drawn, shrunk(target, COMPARED)).double().cpu().numpy()
+        return objective.perceptual.compare(drawn, shrunk(target, drawn.shape[-1])).double().cpu().numpy()

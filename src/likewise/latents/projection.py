@@ -34,7 +34,7 @@ FINEST = 32  # an image of fewer pixels than a 32nd of the generator's says too 
 _KEPT: dict[str, Any] = {}
 PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
 METHODS = ("auto", "gauss-newton", "encoder", "refine", "singh2021")
-PRESETS = {"quick": ("encoder", 1.0), "standard": ("auto", 1.0), "thorough": ("refine", 6.0)}
+PRESETS = {"quick": ("refine", 0.1), "standard": ("auto", 1.0), "thorough": ("refine", 6.0)}
 """Names for a method and its effort."""
 
 
@@ -52,7 +52,7 @@ class ProjectSpec:
     """``gauss-newton`` for small generators without gradients; ``refine`` (cheap steps first, exact ones last) and
     ``singh2021`` (the paper's 1000 steps) for those with; ``encoder`` for the embedded generator, without any steps;
     ``auto`` takes ``refine`` or ``gauss-newton``, whichever fits. ``quick``, ``standard`` and ``thorough`` are names
-    for ``encoder``, ``auto`` and ``refine`` with effort 6."""
+    for ``refine`` with effort 0.1 (a single step after the encoder), ``auto`` and ``refine`` with effort 6."""
     identity: str | None = None
     """The recognizer whose distance ``refine`` makes small as well, so that the reconstruction stays the same person;
     it should not be under audit. Empty is none; None is mobilefacenet for the embedded generator, else none."""

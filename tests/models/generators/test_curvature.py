@@ -68,6 +68,15 @@ def test_refine_takes_such_steps_unless_rows_are_tied(generator):
     assert tied.steps == sum(phase.steps for phase in ENCODED)
 
 
+def test_little_effort_leaves_one_step_at_low_resolution(generator):
+    quick = solver_of(generator, LpipsAlex(), "refine", weight=0.1, seed=0, effort=0.1)
+    assert quick.steps == 1
+    image = generator.synthesize(generator.sample_w(1, seed=5), 256)
+    _, left, losses = quick.traced(image)
+    assert losses.shape == (1, 1)
+    assert left[0] < 0.7 * quick.from_mean(image)[0]
+
+
 def test_samples_are_made_again_from_their_number(generator, curvature, tmp_path):
     axes = training.principal_axes(generator)
     np.testing.assert_allclose(axes.T @ axes, curvature.axes.T @ curvature.axes, atol=1e-4)
