@@ -11,14 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.outcome import Outcome
+from benchmarks.outcome import Outcome, ends
 from likewise.analysis.gaps.pair_weights import identity_weights
 from likewise.analysis.gaps.rating_arrays import RatingArrays
 from likewise.analysis.gaps.rows import Gap, explained_rows
+from likewise.analysis.label_noise import CORRECTED, PREDICTED, corrected_gaps
+from likewise.analysis.label_noise_models import imputed_gaps
 from likewise.simulation.system_ratings import CONTRAST
 from likewise.stats.dof import cluster_dof
 from likewise.stats.intervals import share_interval
 from likewise.stats.jackknife import covariance
+from likewise.tables import Contrast, Images, Ratings
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -181,6 +184,29 @@ def pareto_raters(n: int, seed: int) -> Iterator[Outcome]:
     yield Outcome("panel: share of yes, Pareto raters", 0.4, found.low, found.high, None)
 
 
+def label_noise(n: int, seed: int) -> Iterator[Outcome]:
+    """Predictions of 4 n images, wrong by group and by answer, of which people label a quarter: gap and slope."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(n), 4)
+    true = (rng.random(n) < 0.4)[person]
+    age = rng.normal(0.8 * true, 1.0)
+    y = 0.3 * true + 0.4 * age + rng.normal(0, 0.3, n)[person] + rng.normal(0, 0.5, 4 * n)
+    wrong = rng.random(4 * n) < np.where(true, 0.25, 0.07) * np.where(y > 0.3, 1.3, 0.7)
+    names = np.array([f"i{k}" for k in range(4 * n)])
+    frame = pd.DataFrame({"image": names, "identity": [f"p{k}" for k in person], "age": age})
+    images = Images(frame.assign(predicted=np.where(true != wrong, "f", "m")))
+    ratings = Ratings(pd.DataFrame({"unit": names, "rater": "r", "question": "q", "value": y}))
+    seen = rng.random(n)[person] < 0.25
+    labels = dict(zip(names[seen], np.where(true[seen], "f", "m"), strict=True))
+    about = (ratings, None, images, Contrast("predicted", focal="f", reference="m"))
+    found = corrected_gaps(*about, labels=labels, covariates=["age"]).frame
+    for stat, truth, what in (("gap", 0.3 + 0.4 * 0.8, "gap"), ("regression_gap", 0.3, "slope given a covariate")):
+        both = [ends(found, stat=stat, sample=sample) for sample in (CORRECTED, PREDICTED)]
+        yield Outcome(f"{what}, corrected for label noise (two-phase)", truth, *both[0][1:3], both[1][1:3])
+    _, low, high, _ = ends(imputed_gaps(*about, labels=labels).frame, stat="gap")
+    yield Outcome("gap, labels imputed", 0.3 + 0.4 * 0.8, low, high, None)
+
+
 HARD: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "rare 0.1": rare(0.001),
     "rare 0.25": rare(0.0025),
@@ -194,4 +220,5 @@ HARD: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "heavy": curved("linear", heavy=True),
     "unequal": unequal,
     "pareto raters": pareto_raters,
+    "label noise": label_noise,
 }

@@ -175,3 +175,11 @@ def test_simex_corrects_error_that_does_not_depend_on_the_answer():
         line = only(simex_gaps(ratings, None, images, CONTRAST, labels=labels), stat="gap")
         held += line["low"] <= truth <= line["high"]
     assert held >= 12
+
+
+@pytest.mark.parametrize("function", [corrected_gaps, imputed_gaps, simex_gaps])
+def test_labels_of_one_group_only_are_refused(function):
+    """A group that nobody was labeled as has no corrected mean: MC-SIMEX divided by zero."""
+    ratings, images, labels = plain_world(0)
+    with pytest.raises(TableError, match="0 identities are labeled 'm'"):
+        function(ratings, None, images, CONTRAST, labels=dict.fromkeys(labels, "f"))

@@ -178,3 +178,12 @@ def test_systems_that_are_judged_together_need_more():
     line = gap_row(*ends)
     found = verdicts(lw.Estimates.of([line]), margin=0.01, comparisons=5).where(stat="verdict").frame
     assert found["method"].tolist() == ["interval for 5 comparisons, TOST, margin 0.01; inconclusive"]
+
+
+def test_a_panel_that_never_says_yes_leaves_the_gap_open():
+    """The jackknife of no yes at all had the interval 0 to 0."""
+    table = [(f"i{u}", f"r{r}", "q", 0.0) for u in range(20) for r in range(6)]
+    answers = lw.Ratings(pd.DataFrame(table, columns=["unit", "rater", "question", "value"]))
+    kinds = {f"i{u}": "ab"[u % 2] for u in range(20)}
+    line = only(panel(answers, kinds, question="q", compare=("a", "b")), stat="gap")
+    assert line["estimate"] == 0 and line["low"] < -0.1 and line["high"] > 0.1

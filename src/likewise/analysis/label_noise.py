@@ -35,6 +35,7 @@ from likewise.tables.estimates import row
 Floats = npt.NDArray[np.float64]
 CORRECTED, PREDICTED = "corrected for label noise", "as predicted"
 _FEWEST = 30  # labels in the random part, below which nothing is corrected
+_FEWEST_EACH = 5  # identities that people assign to each group, below which nothing is corrected
 
 
 def corrected_gaps(
@@ -179,6 +180,13 @@ class Phases:
             raise TableError(problem, fix=f"Label at least {_FEWEST}, drawn at random.")
         self.true = np.where(self.labeled, known.eq(str(contrast.focal)).to_numpy(dtype=np.float64), 0.0)
         self.codes = pd.factorize(part["identity"])[0].astype(np.int64)
+        for value, name in ((1.0, contrast.focal), (0.0, contrast.reference)):
+            count = len(np.unique(self.codes[self.labeled & (self.true == value)]))
+            if count < _FEWEST_EACH:
+                problem = f"Only {count} identities are labeled {str(name)!r}"
+                raise TableError(
+                    problem, fix=f"Label more images, drawn at random: at least {_FEWEST_EACH} of each group."
+                )
         self.size = 1.0 / np.bincount(self.codes)[self.codes]
         self.chance = self._calibrated()
         sampled = float((self.size * self.labeled).sum() / self.size.sum())

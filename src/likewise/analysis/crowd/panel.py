@@ -10,7 +10,7 @@ import pandas as pd
 
 from likewise.errors import TableError, some
 from likewise.stats.dof import cluster_dof
-from likewise.stats.intervals import Interval, share_interval
+from likewise.stats.intervals import Interval, newcombe, share_interval
 from likewise.stats.jackknife import Statistic, covariance, jackknife
 from likewise.tables import Estimates, Ratings
 from likewise.tables.estimates import remarked, row
@@ -67,15 +67,19 @@ def panel(
     by = f"jackknife by {'unit' if identities is None else 'identity'} and rater"
     quantity = f"people: {question}"
     rows = []
-    for k, name in enumerate(kinds):
-        found, word = _share(columns[:, 2 * k : 2 * k + 2], codes, level)
+    shares = [_share(columns[:, 2 * k : 2 * k + 2], codes, level) for k in range(len(kinds))]
+    for k, (name, (found, word)) in enumerate(zip(kinds, shares, strict=True)):
         method, n = remarked(by, word), int(own[k].sum())
         rows.append(row(quantity, "share", sample, name, found, level=level, n=n, method=method))
     if compare is not None:
         first, second = (kinds.index(name) for name in compare)
         fewest = min(len(np.unique(code[own[k] > 0])) for code in codes for k in (first, second))
-        found = jackknife(columns, _gap(first, second), codes, level=level, clusters=fewest)
-        rows.append(row(quantity, "gap", sample, " - ".join(compare), found, level=level, n=len(y), method=by))
+        found, method = jackknife(columns, _gap(first, second), codes, level=level, clusters=fewest), by
+        if shares[first][1] or shares[second][1]:  # a jackknife of rare answers has hardly any width
+            wide = newcombe(shares[first][0], shares[second][0])
+            ends = max(min(found.low, wide.low), -1.0), min(max(found.high, wide.high), 1.0)
+            found, method = Interval(found.estimate, *ends, found.clusters), f"{by}, Newcombe; rare"
+        rows.append(row(quantity, "gap", sample, " - ".join(compare), found, level=level, n=len(y), method=method))
     return Estimates.of(rows)
 
 
