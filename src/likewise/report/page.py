@@ -281,12 +281,21 @@ def _provenance(made: Made) -> dict[str, Any]:
 
 
 def _artifact(artifact: str, entry: Mapping[str, Any]) -> dict[str, str]:
-    summary = ", ".join(f"{name} {value}" for name, value in entry["summary"].items() if name != "raters")
+    summary = "; ".join(f"{name} {_written(value)}" for name, value in entry["summary"].items() if name != "raters")
     seed = "–" if entry["seed"] is None else str(entry["seed"])
     return {
         "artifact": artifact, "stage": entry["stage"], "summary": summary, "seed": seed,
         "digest": entry["digest"][:12],
     }  # fmt: skip
+
+
+def _written(value: object) -> str:
+    """Write a value of a summary: lists without brackets, yes and no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(_written(each) for each in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _drawn(plot: Callable[..., Figure], description: str) -> Markup:
