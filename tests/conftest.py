@@ -22,6 +22,8 @@ from likewise.runtime.registry import Pictures, to_pictures
 from likewise.simulation.scene import draw, see
 from likewise.weights import CATALOG, fetch, where
 
+os.environ["LIKEWISE_NO_CACHE"] = "1"  # results of networks come from the code under test, never from an earlier run
+
 # No deadline on busy machines; the same examples on every CI run.
 settings.register_profile("likewise", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("likewise")

@@ -140,7 +140,7 @@ def test_bombs_beyond_pillows_own_limit_are_refused(tmp_path, monkeypatch):
 def test_heic_without_decoder_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic" + b"\0" * 40)
     monkeypatch.setattr("likewise.runtime.pixels._heif_registered", lambda: False)
-    with pytest.raises(ImageError, match=r"'a\.heic': HEIC images need pillow-heif.*pip install pillow-heif"):
+    with pytest.raises(ImageError, match=r"'a\.heic': HEIC images need pillow-heif.*pip install 'likewise\[heic\]'"):
         decode(tmp_path / "a.heic")
     assert find(tmp_path, "a") == (tmp_path / "a.heic").resolve()
 

@@ -27,6 +27,7 @@ from likewise.cli.start.init import init
 from likewise.cli.start.scores import scores
 from likewise.cli.study.commands import study
 from likewise.cli.sweep_options import sweep_options
+from likewise.cli.upkeep.cache import cache
 from likewise.cli.upkeep.forget import forget
 from likewise.cli.weights import weights
 from likewise.errors import InputError
@@ -40,7 +41,10 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Planning", ("power",)),
     ("Training", ("directions", "fader")),
     ("Privacy", ("forget",)),
-    ("Inspection", ("doctor", "show", "groups", "compare", "lambdas", "components", "weights", "reproduce")),
+    (
+        "Inspection",
+        ("doctor", "cache", "show", "groups", "compare", "lambdas", "components", "weights", "reproduce"),
+    ),
 )
 
 
@@ -100,6 +104,9 @@ def _stage_command(name: str) -> click.Command:
     if name == "report":
         pdf = "Also print the report as report.pdf, with Chromium or WeasyPrint."
         stage = click.option("--pdf", is_flag=True, help=pdf)(stage)
+    if name == "export":
+        excel = "Also write export.xlsx, with one sheet a table."
+        stage = click.option("--excel", is_flag=True, help=excel)(stage)
     command = click.argument("folder", metavar="DIR")(
         run_options(executor_options(cost_options(stage) if is_paid(name) else stage))
     )
@@ -212,7 +219,8 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
 
 
 _GROUPS = (
-    compare, directions, doctor, generate, groups, init, lambdas, fader, forget, power, scores, study, weights,
+    cache, compare, directions, doctor, generate, groups, init, lambdas, fader, forget, power, scores, study,
+    weights,
 )  # fmt: skip
 for _group in _GROUPS:
     cli.add_command(_group)

@@ -28,6 +28,7 @@ run_options = _adder(
 executor_options = _adder(
     click.option("--executor", help="local, processes or ray; instead of the plan's [executor]."),
     click.option("--workers", type=int, help="Number of workers; instead of the plan's."),
+    click.option("--no-cache", is_flag=True, help="Compute everything here; see likewise cache."),
     click.option("--address", help="Address of a Ray cluster, e.g. auto or ray://head:10001."),
 )
 """Where the work is done."""

@@ -35,8 +35,8 @@ def _reporter(folder: str, *, quiet: bool, dry_run: bool) -> Any:
 def run_audit(
     folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
     yes: bool = False, max_cost: float | None = None, text: str = "",
-    executor: str | None = None, workers: int | None = None, address: str | None = None, pdf: bool = False,
-    fail_if: Sequence[str] = (),
+    executor: str | None = None, workers: int | None = None, address: str | None = None,
+    no_cache: bool = False, pdf: bool = False, excel: bool = False, fail_if: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Run all stages of an audit folder, or one, and print the outcome; a gate that fails is the last line."""
     from likewise.audit.runner import as_plain, run
@@ -44,7 +44,7 @@ def run_audit(
     gates = _gates(folder, fail_if)
 
     budget = _budget(yes=yes, max_cost=max_cost, as_json=as_json)
-    place = {"kind": executor, "workers": workers, "address": address}
+    place = {"kind": executor, "workers": workers, "address": address, "cache": False if no_cache else None}
     outcomes = run(
         folder, reporter=_reporter(folder, quiet=quiet, dry_run=dry_run), only=only, dry_run=dry_run, budget=budget,
         text=text, place=place,
@@ -52,9 +52,10 @@ def run_audit(
     report = Path(folder) / "report.html"
     written = str(report) if any(o.stage == "report" for o in outcomes) and not dry_run else None
     printed = _printed(report) if pdf and written else None
+    sheets = _sheets(folder) if excel and not dry_run else None
     decided = [] if dry_run else _decided(folder, gates)
     if as_json:
-        plain = {"folder": folder, "stages": as_plain(outcomes), "report": written, "pdf": printed}
+        plain = {"folder": folder, "stages": as_plain(outcomes), "report": written, "pdf": printed, "excel": sheets}
         plain |= {"gates": [{"condition": o.gate.text, "failed": o.failed, "line": o.line} for o in decided]}
         click.echo(json.dumps(plain, indent=1, default=str))
     elif dry_run:
@@ -86,6 +87,12 @@ def _decided(folder: str, gates: list[Any]) -> list[Any]:
 
     estimates = Audit(folder).estimates if gates else None
     return [decide(gate, estimates) for gate in gates]  # type: ignore[arg-type]
+
+
+def _sheets(folder: str) -> str:
+    from likewise.audit.adapters.excel import write_excel
+
+    return str(write_excel(folder))
 
 
 def _printed(report: Path) -> str:

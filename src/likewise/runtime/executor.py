@@ -75,6 +75,9 @@ class Executor:
     """On a Ray cluster, GPUs for each chunk whose network runs on one (``device = "cuda"``); 0.5 runs two chunks on a
     GPU."""
 
+    cache: bool = True
+    """Keep aligned images, latents and embeddings of pretrained networks across audits (``likewise cache``)."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", _FORMER.get(self.kind, self.kind))
         if self.kind not in KINDS:

@@ -103,7 +103,7 @@ def _formats(path: Path) -> tuple[str, ...]:
     if head[4:8] != b"ftyp" or head[8:12] not in _HEIF_BRANDS:
         return FORMATS
     if not _heif_registered():
-        fix = "Install the decoder with: pip install pillow-heif. Or convert the images to JPEG."
+        fix = "Install the decoder with: pip install 'likewise[heic]'. Or convert the images to JPEG."
         raise ImageError(f"Cannot decode {path.name!r}: HEIC images need pillow-heif", fix=fix)
     return (*FORMATS, "HEIF")
 

@@ -16,13 +16,13 @@ from typing import Any
 import pandas as pd
 
 from likewise.audit.artifacts import IMAGES
+from likewise.audit.needs import is_missing, needs_of
 from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
 from likewise.audit.precomputed import read_entry
 from likewise.audit.preflight.data import check_data
 from likewise.audit.preflight.durations import durations
 from likewise.audit.preflight.features import check_features
-from likewise.audit.preflight.needs import is_missing, needs_of
 from likewise.audit.preflight.problem import Check, missing_weight
 from likewise.audit.raters import classifies, costs, services_of
 from likewise.audit.stage import ComponentUse, Stage

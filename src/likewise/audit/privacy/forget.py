@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from likewise.audit.api import LOG
-from likewise.audit.artifacts import COUNTERFACTUALS, EXCLUDED
+from likewise.audit.artifacts import ALIGNED, COUNTERFACTUALS, EXCLUDED
+from likewise.audit.cached_work import content_cache
 from likewise.audit.plan.model import Plan
 from likewise.audit.privacy.ledger import Ledger
 from likewise.audit.privacy.sources import Person, Source, mentions, person_of, remove, sources_of
 from likewise.audit.raters import services_of
 from likewise.audit.stages import STAGES, read_plan
 from likewise.audit.store import PLAN, Folder
+from likewise.data.keys import file_of
 from likewise.errors import ImageError, TableError, nearest
+from likewise.runtime.content_cache import file_digest
 from likewise.runtime.pixels import decode, find
 from likewise.services.budget import Budget
 from likewise.tables import Images
 
-_DRAWN = ("shown", "report.pdf", LOG, EXCLUDED)
+_DRAWN = ("shown", "report.pdf", "export.xlsx", LOG, EXCLUDED)
 """What is neither an artifact nor a source, and shows or names people."""
 
 
@@ -119,10 +122,21 @@ def _count(folder: Folder, plan: Plan, requests: dict[int, set[str]]) -> int:
     return sum(services[number].recorded(asked) for number, asked in requests.items())
 
 
+def _digests(folder: Folder, plan: Plan, person: Person) -> list[str]:
+    """Return the sha256 of the person's images, as they came and aligned: what the user's cache calls them."""
+    aligned = folder.path(ALIGNED) / "images"
+    paths = [aligned / file_of(key) for key in person.images]
+    if plan.data.images:
+        root = (folder.root / plan.data.images).resolve()
+        paths += [path for key in person.images if (path := find(root, key))]
+    return [file_digest(path) for path in paths if path.is_file()]
+
+
 def _erase(folder: Folder, plan: Plan, found: Erasure, requests: dict[int, set[str]]) -> None:
     services = services_of(folder, plan, Budget())
     for number, asked in requests.items():
         services[number].erase(asked)
+    content_cache().erase(_digests(folder, plan, found.person))
     for source in found.sources:
         source.erase()
     for path in found.artifacts:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.audit.artifacts import ALIGNED, DESCRIBED, IMAGES
+from likewise.audit.cached_work import cached
 from likewise.audit.context import StageContext
 from likewise.audit.plan.model import Plan
 from likewise.audit.stage import ComponentUse, Stage
@@ -50,7 +51,8 @@ class Align(Stage):
         context.note_detector(spec.detector)
         pictures = context.folder.work(f"{context.key}-aligned")
         pictures.mkdir(parents=True, exist_ok=True)
-        work = Alignment(spec, context.album(images), pictures)
+        album, uses = context.album(images), [ComponentUse("detector", spec.detector)]
+        work = cached(context, Alignment(spec, album, pictures), album, uses, how=asdict(spec), pictures=pictures)
         done = context.map_chunks(
             "align", work, images.keys, failures=lambda result: int(np.isin(result["state"], LOST).sum())
         )

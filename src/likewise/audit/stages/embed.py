@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.audit.artifacts import DESCRIBED, DIFFICULTY, EMBEDDINGS, IMAGES
+from likewise.audit.cached_work import cached
 from likewise.audit.context import StageContext
 from likewise.audit.plan.design_sections import DesignRecognizer
 from likewise.audit.plan.model import Plan
@@ -67,7 +68,8 @@ class Embed(Stage):
 def _embedded(context: StageContext, entry: DesignRecognizer) -> Vectors:
     images = context.images()
     recognizer = context.note_license(create("recognizer", entry.name, entry.options))
-    work = Embedding(entry.name, entry.options, context.album(images))
+    album, uses = context.album(images), [ComponentUse("recognizer", entry.name, entry.options)]
+    work = cached(context, Embedding(entry.name, entry.options, album), album, uses)
     parts = np.concatenate([result["e"] for result in context.map_chunks(entry.folder, work, images.keys)])
     vectors = embeddings_as_vectors(images.keys, parts, recognizer)
     context.summary[recognizer.name] = f"{len(vectors)} of {len(images)} faces detected"

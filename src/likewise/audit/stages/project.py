@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from likewise.audit.artifacts import ALIGNED, DESCRIBED, IMAGES, LATENTS
+from likewise.audit.cached_work import cached
 from likewise.audit.context import StageContext
 from likewise.audit.independence import warn_shared_family, warn_shared_source
 from likewise.audit.plan.model import Plan
@@ -103,6 +104,7 @@ def _encode(context: StageContext) -> Vectors:
     work: Work = Features(spec.kind, spec.name, spec.options, album, spec.size)
     if spec.kind == "recognizer":
         work = Embedding(spec.name, spec.options, album)
+    work = cached(context, work, album, [ComponentUse(spec.kind, spec.name, spec.options)], how=spec.size)
     values = np.concatenate([result["e"] for result in context.map_chunks("encode", work, images.keys)])
     there = np.isfinite(values).all(axis=1)
     if not there.any():
@@ -122,7 +124,9 @@ def _project(context: StageContext) -> None:
     (images, album), spec = context.framed(), context.plan.project
     generator = context.note_license(create("generator", spec.generator, spec.options))
     context.note_license(create("perceptual", spec.perceptual))
-    work, made = Projection(spec, album), solver(spec)[2]
+    made = solver(spec)[2]
+    uses = [ComponentUse("generator", spec.generator, spec.options), ComponentUse("perceptual", spec.perceptual)]
+    work = cached(context, Projection(spec, album), album, uses, how=asdict(spec))
     iterative = hasattr(generator, "draw") and spec.method != "encoder"
     few = made.batch if iterative else 0  # iterations take long: a killed run loses only what is in progress
     done = [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from likewise.audit.artifacts import COUNTERFACTUALS, DESCRIBED, IMAGES, RATINGS, TRIALS
+from likewise.audit.cached_work import cached
 from likewise.audit.context import StageContext
 from likewise.audit.plan.model import Plan
 from likewise.audit.plan.sections import RaterPlan
@@ -112,7 +113,7 @@ def _rate_trials(context: StageContext, rater: RaterPlan) -> Ratings:
     name, options = rater_name(context.folder, rater), resolved(context.folder, rater.options)
 
     def rated(what: str, trials: Trials, album: ImageFolder) -> Ratings:
-        work = Embedding(name, options, album)
+        work = cached(context, Embedding(name, options, album), album, [ComponentUse("recognizer", name, options)])
         parts = [result["e"] for result in context.map_chunks(what, work, trials.images)]
         return rate_trials(trials, np.concatenate(parts), trials.images, recognizer)
 

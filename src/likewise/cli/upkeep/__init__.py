@@ -1,1 +1,1 @@
-"""The commands of upkeep: forget."""
+"""The commands of upkeep: forget, cache."""
