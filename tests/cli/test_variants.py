@@ -70,7 +70,7 @@ def test_a_changed_variant_makes_only_what_hangs_on_it(audit: Path, capsys: pyte
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "reported"),
     [
         ({"distance": "propensity"}, "has no name"),
         ({"name": "a", "methode": "nearest"}, "methode"),
