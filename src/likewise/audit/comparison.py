@@ -198,7 +198,7 @@ def _independent(before: Audit, after: Audit, names: Mapping[str, str], level: f
     frame["quantity"] = rater.map(lambda name: back.get(name, name)) + ": " + rest
     notes = [f"{shared:,} identities are in both audits: changes have no interval."] if shared else []
     found = independent_changes(before.estimates, Estimates(frame), level=level, shared=bool(shared))
-    kept = found.frame["quantity"].str.partition(": ")[0].isin([*names, "people"])
+    kept = found.frame["quantity"].str.split(": ").str[0].isin([*names, "people"])
     return Estimates(found.frame[kept]), notes
 
 

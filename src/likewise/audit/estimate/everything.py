@@ -65,9 +65,9 @@ def estimate_everything(context: StageContext) -> Estimates:
 def _joint_verdicts(
     context: StageContext, parts: list[Estimates], rates: list[Estimates], scaled: list[Estimates]
 ) -> list[Estimates]:
-    """Judge the gaps that head the report together: one a recognizer, one a question to people, one a classifier.
+    """Return joint verdicts on the gaps that head the report: one a recognizer, a question to people, a classifier.
 
-    A recognizer without error rates is judged by its mean distance. Other gaps of means stand without a verdict, as
+    Of a recognizer without error rates, the mean distance counts. Other gaps of means stand without a verdict, as
     intervals: a second verdict on the same system would be a second chance to err.
     """
     plan, every = context.plan.estimate, Estimates.together(parts).frame
@@ -85,7 +85,7 @@ def _leads(frame: pd.DataFrame, rated: set[str]) -> dict[str, Estimates]:
     """Return for each mean answer that heads the report its gap: the matched one where there is one."""
     gaps = frame[frame["stat"].eq("gap") & frame["sample"].isin(["matched", "all"])]
     gaps = gaps[~gaps["quantity"].str.contains(f": {LABELED}| at ", regex=True)]
-    raters = gaps["quantity"].str.partition(": ")[0]
+    raters = gaps["quantity"].str.split(": ").str[0]  # also of no rows: partition() then has no columns
     gaps = gaps[~raters.isin(rated)].sort_values("sample", ascending=False, kind="stable")  # matched before all
     return {str(name): Estimates(part.head(1)) for name, part in gaps.groupby("quantity", sort=False)}
 
