@@ -183,3 +183,16 @@ def test_labels_of_one_group_only_are_refused(function):
     ratings, images, labels = plain_world(0)
     with pytest.raises(TableError, match="0 identities are labeled 'm'"):
         function(ratings, None, images, CONTRAST, labels=dict.fromkeys(labels, "f"))
+
+
+def test_a_pilot_counts_a_pair_that_was_tried_in_both_directions_once():
+    ratings, trials, images, _ = VerificationTrials(80, seed=1).tables()
+    back = trials.genuine().frame.rename(columns={"a": "b", "b": "a"}).assign(trial=lambda f: f["trial"] + " back")
+    again = ratings.frame[ratings.frame["unit"].isin(trials.genuine().keys)]
+    both = lw.Trials(pd.concat([trials.frame, back], ignore_index=True))
+    rated = lw.Ratings(pd.concat([ratings.frame, again.assign(unit=again["unit"] + " back")], ignore_index=True))
+    once, twice = (
+        pilot(*about, images, RECOGNITION, threshold=0.45, rater=ratings.frame["rater"].iloc[0])
+        for about in ((ratings, trials), (rated, both))
+    )
+    assert once == twice

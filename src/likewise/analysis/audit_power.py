@@ -151,7 +151,10 @@ def pilot(
     4.0
     """
     own = ratings.frame[ratings.frame["rater"] == rater]
-    frame = trials.genuine().frame.merge(own, left_on="trial", right_on="unit")
+    genuine = trials.genuine().frame
+    ends = pd.DataFrame(np.sort(genuine[["a", "b"]].to_numpy(dtype=str), axis=1), index=genuine.index)
+    # A pair that was tried in both directions is one trial, as in error_rates: twice, it would double the images.
+    frame = genuine[~ends.duplicated()].merge(own, left_on="trial", right_on="unit")
     if frame.empty:
         raise SpecError(f"No rating of a genuine trial by {rater!r}", fix="Check the name of the rater.")
     error = ~(frame["value"] < threshold)
