@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
+from likewise.runtime.registry import to_pictures
 from likewise.simulation.components import WorldEditor
+from likewise.simulation.scene import draw, see
 
 
 class Nothing(WorldEditor):
@@ -36,3 +38,23 @@ class Ghost(WorldEditor):
         edited = super().edit(pictures, level).astype(float)
         moved = ndimage.shift(edited, (0, 3, 3, 0), order=1, mode="nearest")
         return np.rint(0.6 * edited + 0.4 * moved).astype(np.uint8) if level else edited.astype(np.uint8)
+
+
+class Reverse(WorldEditor):
+    """Moves the attribute the wrong way."""
+
+    name = "reverse"
+
+    def edit(self, pictures, level):
+        return super().edit(pictures, -level)
+
+
+class Aging(WorldEditor):
+    """Makes faces older along with the attribute."""
+
+    name = "aging"
+
+    def edit(self, pictures, level):
+        factors = see(pictures)
+        factors[:, 0], factors[:, 1] = level, factors[:, 1] + 0.8 * level
+        return to_pictures(draw(factors))

@@ -41,6 +41,17 @@ def test_a_plan_is_written_that_can_be_run(given, capsys):
     assert "No system was audited" in page
 
 
+def test_the_direction_editor_takes_the_latents_of_the_projection(given):
+    rated = ("--rater", "classifier:gender", "--editor", "direction")
+    assert code_of(init(*given, *rated)) == 0
+    plan = read_plan(given[0] / "audit.toml")
+    assert plan.counterfactual is not None and plan.project is not None
+    assert plan.counterfactual.options == {"generator": "mobilestylegan", "latents": "latents"}
+    assert code_of(init(*given, *rated, "--encoder", "perceptual:pixels", "--force")) == 0
+    plan = read_plan(given[0] / "audit.toml")
+    assert plan.counterfactual is not None and plan.counterfactual.options == {}, "nothing is projected by the audit"
+
+
 def test_the_commented_parts_of_the_plan_are_right_too(given):
     assert code_of(init(*given)) == 0
     path = given[0] / "audit.toml"

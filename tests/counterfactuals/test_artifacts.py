@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.counterfactuals.artifacts import WEIGHTS, artifact_scores, changed_region, network_input
+from likewise.counterfactuals.artifacts import (
+    MOST_TINT,
+    WEIGHTS,
+    artifact_scores,
+    changed_region,
+    network_input,
+    recolor,
+    tint,
+)
 from likewise.counterfactuals.synthetic_artifacts import ARTIFACTS, add_artifact
 from likewise.simulation.components import WorldArtifacts, WorldEditor
 
@@ -52,3 +60,28 @@ def test_the_shipped_network_gives_a_probability_for_every_edit(world):
     assert scores.shape == (2,)
     assert ((scores >= 0) & (scores <= 1)).all()
     assert WEIGHTS.stat().st_size < 200_000
+
+
+def _skin_and_tones():
+    rng = np.random.default_rng(3)
+    picture = np.clip(150 + rng.normal(0, 12, (96, 96, 1)) + np.array([30, 0, -20]), 0, 255).astype(np.uint8)
+    y, x = np.mgrid[-1:1:96j, -1:1:96j]
+    return picture, np.hypot(x, y) < 0.8
+
+
+def test_a_change_of_tone_is_followed_and_a_tint_is_not():
+    picture, mask = _skin_and_tones()
+    darker = np.where(mask[..., None], picture * 0.82, picture).astype(np.uint8)
+    left = np.abs(recolor(picture, darker, mask).astype(int) - darker)[mask]
+    assert np.median(left) <= 1
+    assert tint(picture, darker, mask) < MOST_TINT
+    green = np.clip(picture + mask[..., None] * np.array([-30, 25, -10]), 0, 255).astype(np.uint8)
+    assert tint(picture, green, mask) > MOST_TINT
+    assert artifact_scores(picture, green[None], recolored=True)[0] == 1
+
+
+def test_recoloring_does_not_follow_a_patch():
+    picture, mask = _skin_and_tones()
+    patched = picture.copy()
+    patched[40:56, 40:56] = (40, 200, 60)
+    assert np.abs(recolor(picture, patched, mask).astype(int) - patched)[40:56, 40:56].mean() > 20

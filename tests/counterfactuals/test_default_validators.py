@@ -51,13 +51,16 @@ def test_validators_of_the_plan_are_kept(all_at_hand):
         ("predicted_age", "", f"faceres-age: {AGE}"),
         ("young", "1", "faceres-age: 0-2 + 3-9 + 10-19 + 20-29 + 30-39"),
         ("predicted_smile", "", "emotion: happy"),
-        ("measured_ita", "", ""),
+        ("measured_ita", "", "skin-tone: lighter"),
+        ("skin_tone", "darker", "skin-tone: darker"),
+        ("skin_tone", "lighter", "skin-tone: lighter"),
+        ("measured_background", "", ""),
     ],
 )
 def test_the_target_is_the_group_of_positive_strengths(all_at_hand, attribute, toward, target):
     spec, notes = choose_validators(ValiditySpec(), plan(), Edited(attribute, toward, (), toy=False))
     assert spec.target == target
-    assert any("No validator of measured_ita is available" in note for note in notes) == (not target)
+    assert any("No validator of measured_background is available" in note for note in notes) == (not target)
 
 
 def test_without_networks_missing_validators_are_noted(monkeypatch):
@@ -78,7 +81,12 @@ def test_the_simulated_world_has_its_own_validators():
 
 def test_an_editor_without_stated_held_attributes_holds_all_others(all_at_hand):
     spec, _ = choose_validators(ValiditySpec(), plan(), Edited("predicted_smile", "", None, toy=False))
-    assert spec.classifiers == ("emotion: happy", "faceres-gender: female", f"faceres-age: {AGE}")
+    assert spec.classifiers == (
+        "emotion: happy",
+        "faceres-gender: female",
+        f"faceres-age: {AGE}",
+        "skin-tone: darker",
+    )
 
 
 def test_the_kind_of_a_column_is_read_from_its_words():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from broken_editors import Ghost, Nothing, Tint
+from broken_editors import Aging, Ghost, Nothing, Reverse, Tint
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec
 from likewise.counterfactuals.validate import groups_of, validate_edits
@@ -23,7 +23,12 @@ from likewise.simulation.world import CONTRAST
 
 SPEC = ValiditySpec(
     target="world-attributes: female",
-    held=("world-attributes: smiling", "world-attributes: older", "world-attributes: eyeglasses"),
+    held=(
+        "world-attributes: smiling",
+        "world-attributes: older",
+        "world-attributes: eyeglasses",
+        "world-attributes: light from the left",
+    ),
     recognizer="world",
     artifacts="world-artifacts: artifact",
 )
@@ -40,13 +45,15 @@ class Smile(WorldEditor):
         return to_pictures(draw(factors))
 
 
-class Reverse(WorldEditor):
-    """Moves the attribute the wrong way."""
+class Light(WorldEditor):
+    """Changes the light of the whole picture along with the attribute, background included."""
 
-    name = "reverse"
+    name = "light"
 
     def edit(self, pictures, level):
-        return super().edit(pictures, -level)
+        factors = see(pictures)
+        factors[:, 0], factors[:, 4] = level, factors[:, 4] + 0.8 * level
+        return to_pictures(draw(factors))
 
 
 def validated(world, folder, editor, spec=SPEC):
@@ -64,7 +71,7 @@ def test_a_true_editor_has_valid_edits_and_a_finding(world, tmp_path):
     assert (found["estimate"] > 0).all() and len(found)
 
 
-@pytest.mark.parametrize("editor", [Nothing, Tint, Ghost, Smile, Reverse])
+@pytest.mark.parametrize("editor", [Nothing, Tint, Ghost, Smile, Reverse, Aging, Light])
 def test_an_editor_that_does_not_edit_has_no_valid_edits(world, tmp_path, editor):
     edits, validity = validated(world, tmp_path, editor())
     valid = valid_edits(validity, edits)

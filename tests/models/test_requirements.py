@@ -23,7 +23,7 @@ NETWORKS = [
 
 OWN = {
     "generator": ["mobilestylegan", "stylegan2"],
-    "editor": ["direction", "fader"],
+    "editor": ["direction", "distilled", "fader"],
     "recognizer": ["dlib", "facenet", "faceplugin", "faceres", "mobilefacenet", "onnx", "openface"],
     "classifier": ["age", "efficientnet-lite", "emotion", "faceres-age", "faceres-gender", "gear", "gender", "onnx"],
     "perceptual": ["lpips-alex", "lpips-vgg", "vgg-l1"],

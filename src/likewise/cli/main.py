@@ -14,6 +14,7 @@ from likewise import __version__
 from likewise.cli.audit import plan_options
 from likewise.cli.compare import compare
 from likewise.cli.directions import directions, lambdas
+from likewise.cli.editor import editor
 from likewise.cli.fader import fader
 from likewise.cli.failures import failure
 from likewise.cli.generate import generate
@@ -39,7 +40,7 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Text-to-image models", ("generate",)),
     ("Human studies", ("study",)),
     ("Planning", ("power",)),
-    ("Training", ("directions", "fader")),
+    ("Training", ("directions", "editor", "fader")),
     ("Privacy", ("forget",)),
     (
         "Inspection",
@@ -219,7 +220,7 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
 
 
 _GROUPS = (
-    cache, compare, directions, doctor, generate, groups, init, lambdas, fader, forget, power, scores, study,
+    cache, compare, directions, doctor, editor, generate, groups, init, lambdas, fader, forget, power, scores, study,
     weights,
 )  # fmt: skip
 for _group in _GROUPS:

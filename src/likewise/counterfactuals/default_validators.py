@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from likewise.counterfactuals.validity import NETWORK, ValiditySpec, classifier_and_label
+from likewise.counterfactuals.validity import NETWORK, SKIN_TONE, ValiditySpec, classifier_and_label
 from likewise.weights.cache import entry
 
 
@@ -49,6 +49,7 @@ READERS: Mapping[str, tuple[Reader, ...]] = {
         Reader(f"faceres-age: {_OLDER}", ("faceres", _POINTS), **_NETWORK),
         Reader(f"age: {_OLDER}", ("age-v1", _POINTS), **_NETWORK),
     ),
+    "tone": (Reader(f"{SKIN_TONE}: darker", ("selfie-multiclass",), ("onnxruntime",)),),
 }
 """By attribute, the first choice first: the shipped directions were fitted on labels of ``gender`` and ``age``."""
 TOY: Mapping[str, tuple[Reader, ...]] = {
@@ -65,9 +66,9 @@ RECOGNIZERS = (
 )
 _WORDS = {
     "gender": ("gender", "sex", "male", "female"), "smile": ("smile", "smiling", "happy"),
-    "age": ("age", "young", "old", "older"), "eyeglasses": ("eyeglasses", "glasses"),
+    "age": ("age", "young", "old", "older"), "eyeglasses": ("eyeglasses", "glasses"), "tone": ("tone", "ita"),
 }  # fmt: skip
-_OPPOSITE = ("male", "young", "younger")
+_OPPOSITE = ("male", "young", "younger", "lighter", "light", "pale")
 
 
 def kind_of(column: str) -> str:
@@ -143,6 +144,8 @@ def _toward_focal(validator: str, edited: Edited) -> str:
     toward = edited.toward.lower() if edited.toward.lower() in _OPPOSITE else edited.attribute.lower()
     if label == "female" and toward == "male":
         return f"{name}: male"
+    if name == SKIN_TONE and (toward in ("lighter", "light", "pale") or "ita" in re.split(r"[^a-z]+", toward)):
+        return f"{name}: lighter"
     if label == _OLDER and ("young" in re.split(r"[^a-z]+", toward) or toward in _OPPOSITE):
         return f"{name}: 0-2 + 3-9 + 10-19 + 20-29 + 30-39"
     return validator

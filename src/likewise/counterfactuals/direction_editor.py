@@ -17,6 +17,7 @@ import numpy.typing as npt
 from likewise.errors import SpecError, VectorError, some
 from likewise.latents.directions import Directions, shipped
 from likewise.latents.projection import ProjectSpec, solver
+from likewise.models.ends import same_end
 from likewise.runtime.registry import Array, Generator, Pictures, Signals, create, to_pictures, to_signals
 from likewise.tables import Vectors
 from likewise.tables.contrast import written
@@ -137,7 +138,8 @@ def _ends(directions: Directions, row: int, generator: Generator, focal: str) ->
     else:  # one standard deviation to each side of the mean face
         middle = float(generator.mean_w().astype(np.float64) @ directions.gradients[row])
         low, high = middle - 1, middle + 1
-    reverse = bool(focal) and bool(positive) and written(focal) != written(positive)
+    same = same_end(written(focal), written(positive)) if focal and positive else True
+    reverse = not same if same is not None else written(focal) != written(positive)
     half = (low - high) / 2 if reverse else (high - low) / 2
     return (low + high) / 2, half, focal or positive
 

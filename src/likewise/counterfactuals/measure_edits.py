@@ -24,8 +24,10 @@ from likewise.counterfactuals.validity import (
     OWN,
     PERSON,
     RATER,
+    SKIN_TONE,
     TARGET,
     ValiditySpec,
+    classifier_and_label,
 )  # fmt: skip
 from likewise.data.keys import key_of
 from likewise.data.pictures import PictureSource
@@ -64,7 +66,8 @@ class MeasureEdits:
         for validator in dict.fromkeys(self.spec.classifiers):
             answers |= self._moved(validator, shown.parted(said[validator].astype(float)))
         if self.spec.artifacts == NETWORK:
-            answers[ARTIFACT] = artifact_scores(original, edits).astype(float)
+            recolored = classifier_and_label(self.spec.target or "")[0] == SKIN_TONE
+            answers[ARTIFACT] = artifact_scores(original, edits, recolored=recolored).astype(float)
         elif self.spec.artifacts:
             answers[ARTIFACT] = shown.parted(said[self.spec.artifacts].astype(float))["edits"]
         if self._validators.recognizer is not None:

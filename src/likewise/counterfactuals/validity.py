@@ -9,6 +9,7 @@ are held to rules, original by original:
   and does not fall back on the way by more than its measurement noise;
 - **the held attributes stayed**: their scores drift from strength 0 by no more than ``drift`` times their own
   measurement noise, or than reconstruction alone moves them;
+  An editor that moves a held score by more than that on average, over all originals, has no valid edits;
 - **the person stayed**: the recognizer's distance to the original is below its threshold, directly or by way of the
   reconstruction;
 - **the picture is one**: the artifact validator finds no patch, ghost, seam, blur or wrong tone.
@@ -38,6 +39,7 @@ OWN, CONTROL, NOISE = "original: ", "control: ", "noise: "
 LEAKED, ANOTHER, DRIFTED = "pixels outside the mask changed", "another person", "a held attribute drifts"
 STUCK, BACK = "the attribute does not move", "the attribute moves back"
 BROKEN, UNFIT = "artifacts in the picture", "the validator of the attribute does not separate the groups"
+LEADS = "the editor moves a held attribute in most images"
 LACKING, NO_CONTROL = "no validator of ", "no placebo arm to compare with"
 VALID, BEYOND = "valid", "extrapolation"
 ENOUGH = 0.5
@@ -113,6 +115,8 @@ class ValiditySpec:
         return tuple(what for what, validator in there.items() if not validator)
 
 
+SKIN_TONE = "skin-tone"
+"""The validator of skin tone: where it is the target, a change of the skin's color is no artifact."""
 NETWORK = "network"
 """The artifact validator that comes with likewise."""
 
@@ -164,6 +168,7 @@ def assess(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mappi
     leaked = frame[(frame["question"] == OUTSIDE) & (frame["value"] > 0)].assign(reason=LEAKED)
     stuck = _stuck(frame, too_far, spec.share * distance)
     for_all = [LACKING + what for what in spec.missing] + ([UNFIT] if unfit and spec.target else [])
+    for_all += [LEADS] if _leads(frame, too_far) else []
     for_all += [NO_CONTROL] if _once(frame, CONTROL + TARGET).empty and spec.target else []
     whole = pd.DataFrame([(p, why) for p in about["parent"].unique() for why in for_all], columns=["parent", "reason"])
     together = pd.concat([whole, leaked, broken[~broken["level"].isin(too_far)], stuck])[["parent", "reason"]]
@@ -196,6 +201,19 @@ def _drifted(frame: pd.DataFrame, question: str, by_noise: float) -> pd.DataFram
     limit = np.clip(np.fmax(control, by_noise), LEAST_DRIFT, MOST_DRIFT)
     drifted: pd.DataFrame = rows[~(rows["value"].abs().to_numpy() <= limit)].assign(reason=DRIFTED)
     return drifted
+
+
+def _leads(frame: pd.DataFrame, too_far: Sequence[float]) -> bool:
+    """Return whether a held score rises or falls on average over all originals by more than a drift may.
+
+    Images whose held score is saturated would pass one by one, although the editor moves what should stay.
+    """
+    for question in frame["question"].unique():
+        if question.startswith(DRIFT):
+            wide = _wide(frame, question).drop(columns=list(too_far), errors="ignore")
+            if wide.shape[1] and abs(float((wide.iloc[:, -1] - wide.iloc[:, 0]).mean())) > LEAST_DRIFT:
+                return True
+    return False
 
 
 def _once(frame: pd.DataFrame, question: str) -> pd.Series:

@@ -30,6 +30,7 @@ ENCODER = Requirements(
     ("lpips-alexnet", "mobilefacenet"), (_TORCH,), (f"the encoder of mobilestylegan: fitted to faces {_DRAWN}",)
 )
 FADER = Requirements((), (_TORCH,), (f"fader-64: trained on faces {_DRAWN}",))
+DISTILLED = Requirements((), (_TORCH,), (f"distilled-128: trained on faces {_DRAWN}",))
 
 _Options = Mapping[str, Any]
 _Rule = Callable[[_Options], Requirements]
@@ -98,6 +99,10 @@ def _fader(options: _Options) -> Requirements:
     return Requirements(_weights(options, ""), (_TORCH,)) if options.get("weights") else FADER
 
 
+def _distilled(options: _Options) -> Requirements:
+    return Requirements(_weights(options, ""), (_TORCH,)) if options.get("weights") else DISTILLED
+
+
 def _direction(options: _Options) -> Requirements:
     made = requirements("generator", str(options.get("generator", "mobilestylegan")), options.get("options"))
     seen = requirements("perceptual", str(options.get("perceptual", "pixels")))
@@ -137,6 +142,7 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("generator", "stylegan2"): _network("", _TORCH),
     ("editor", "fader"): _fader,
     ("editor", "direction"): _direction,
+    ("editor", "distilled"): _distilled,
     ("perceptual", "lpips-alex"): _network("lpips-alexnet", _TORCH),
     ("perceptual", "lpips-vgg"): _network("lpips-vgg16", _TORCH),
     ("perceptual", "inception"): _network("inception-2015", _TORCH),
@@ -155,6 +161,7 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("classifier", "faceres-gender"): _network("faceres", _ONNX, found_by="dlib"),
     ("classifier", "gear"): _network("gear", _ONNX, found_by="dlib"),
     ("classifier", "gender"): _network("gender-v1", _ONNX, found_by="dlib"),
+    ("classifier", "skin-tone"): _network("selfie-multiclass", _ONNX),
     ("classifier", "efficientnet-lite"): _efficientnet,
     ("classifier", "onnx"): _classifier_card,
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import likewise as lw
-from broken_editors import Ghost, Nothing, Tint
+from broken_editors import Aging, Ghost, Nothing, Reverse, Tint
 from likewise.runtime.registry import register
 from shell import run
 
@@ -49,7 +49,7 @@ def check_no_finding(estimates: lw.Estimates, notes: str, page: str) -> None:
     assert "No counterfactual finding" in page
 
 
-@pytest.mark.parametrize("editor", [Nothing, Tint, Ghost])
+@pytest.mark.parametrize("editor", [Nothing, Tint, Ghost, Reverse, Aging])
 def test_an_editor_that_does_not_edit_leads_to_no_finding(small, capsys, editor):
     register("editor", editor.name, editor)
     change(small, 'editor = "world"', f'editor = "{editor.name}"')

@@ -1,0 +1,219 @@
+"""Editors side by side on photographs: which share of edits is valid, by group? And the slopes of label networks.
+
+    python -m benchmarks.editors run --work DIR --editor distilled --photographs 40     needs LIKEWISE_DATA
+    python -m benchmarks.editors run --work DIR --editor direction --latents REFINED    of benchmarks.projection
+    python -m benchmarks.editors report --work DIR
+    python -m benchmarks.editors slopes --work DIR --editor distilled --labels gender efficientnet-lite
+
+Photographs are one each of identities of the CelebA-HQ subset, in an order that never changes; every second is for
+choosing settings (``--half choose``), the others are reported (``--half report``, the default). ``run`` edits and
+measures blocks of photographs and keeps the measurements of each, so a stopped run goes on; rules that need all
+photographs (the distance between the groups, the noise) are applied to all of them together. DIR holds edited
+photographs of people: keep it to yourself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import likewise as lw
+from benchmarks.projection import album, photographs
+from likewise.counterfactuals.default_validators import Edited, choose_validators
+from likewise.counterfactuals.edit import counterfactual, placebo_images
+from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
+from likewise.counterfactuals.validate import groups_of, validate_edits
+from likewise.counterfactuals.validators import Validators
+from likewise.counterfactuals.validity import (
+    ARTIFACT,
+    BEYOND,
+    PERSON,
+    TARGET,
+    VALID,
+    ValiditySpec,
+    assess,
+    valid_edits,
+    verdicts,
+)
+from likewise.errors import LikewiseError, LikewiseWarning
+from likewise.rating.rate import rate
+from likewise.tables import Contrast, Images, Ratings, Vectors
+
+BLOCK = 4
+GROUPS = ("perceived_gender", "Young", "Pale_Skin", "Eyeglasses", "No_Beard")
+CONTRASTS = {
+    "perceived_gender": Contrast("perceived_gender", "female", "male"),
+    "skin_tone": Contrast("skin_tone", "darker", "lighter"),
+}
+
+
+def people(half: str, most: int) -> Images:
+    """Return photographs of one half, with the groups that shares are given for."""
+    table = photographs().iloc[0 if half == "choose" else 1 :: 2].head(most)
+    frame = table[["image", "identity", *GROUPS[1:]]].assign(
+        perceived_gender=np.where(table["Male"] > 0, "male", "female"),
+        skin_tone=np.where(table["Pale_Skin"] > 0, "lighter", "darker"),
+    )
+    return Images(frame.reset_index(drop=True))
+
+
+def options_of(given: argparse.Namespace, images: Images) -> dict[str, Any]:
+    """Return the editor's options; for the direction editor with refined latents and the focal level."""
+    options: dict[str, Any] = json.loads(given.options)
+    if given.latents and given.editor == "direction":
+        w = np.stack([np.load(given.latents / f"{Path(image).stem}.npz")["w"] for image in images.keys])
+        path = given.work / given.name / "latents.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Vectors(list(images.keys), w, source="mobilestylegan, W+, refined").write(path)
+        options = {"latents": str(path), "focal": "female", **options}
+    return options
+
+
+def run(given: argparse.Namespace) -> None:
+    """Edit and measure block by block."""
+    images = people(given.half, given.photographs)
+    if given.latents:
+        there = [image for image in images.keys if (given.latents / f"{Path(image).stem}.npz").is_file()]
+        images = images.subset(there)
+    options = options_of(given, images)
+    spec = SweepSpec(editor=given.editor, options=options, attribute=given.attribute, strengths=given.strengths)
+    editor = editor_of(spec)
+    held = tuple(editor.held) if hasattr(editor, "held") else None
+    toward = "female" if "gender" in editor.attribute else str(getattr(editor, "focal", ""))
+    validators, notes = choose_validators(ValiditySpec(), set(), Edited(editor.attribute, toward, held, False))
+    print(*notes, sep="\n", flush=True)
+    for start in range(0, len(images), BLOCK):
+        folder = given.work / given.name / given.half / f"{start:04d}"
+        if not (folder / "measured.parquet").is_file():
+            block(images.subset(images.keys[start : start + BLOCK]), spec, validators, folder)
+            print(folder, flush=True)
+
+
+def block(images: Images, spec: SweepSpec, validators: ValiditySpec, folder: Path) -> None:
+    """Edit and measure a few photographs; why some were not edited is kept, too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LikewiseWarning)
+        try:
+            edits = counterfactual(
+                images, album(), editor=spec.editor, folder=folder, strengths=spec.strengths, spec=spec
+            )
+            measured = validate_edits(edits, folder, spec=validators).frame
+        except LikewiseError as error:  # hardly any face of the block can be edited
+            (folder / "refused.txt").write_text(str(error))
+            return
+    (folder / "remarks.txt").write_text("\n".join(str(one.message) for one in caught))
+    edits.write(folder / "edits.parquet")
+    Ratings(measured[~measured["question"].isin([VALID, BEYOND])]).write(folder / "measured.parquet")
+
+
+def pooled(work: Path, name: str, half: str) -> tuple[Images, Ratings]:
+    """Return the edits and the measurements of all blocks."""
+    blocks = sorted((work / name / half).glob("*/measured.parquet"))
+    edits = [Images.read(path.with_name("edits.parquet")).frame for path in blocks]
+    measured = [Ratings.read(path) for path in blocks]
+    return Images(pd.concat(edits, ignore_index=True)), Ratings.together(measured)
+
+
+def validity(edits: Images, measured: Ratings, contrast: Contrast) -> tuple[Ratings, pd.Series[str]]:
+    """Hold all edits to the rules; return the verdicts and the reasons."""
+    spec = ValiditySpec(target="faceres-gender: female", held=(), recognizer="mobilefacenet", artifacts="network")
+    spec = replace(spec, person=Validators(replace(spec, target="")).person)
+    verdict = assess(measured, edits, spec, groups=groups_of(edits, contrast))
+    print(*verdict.notes, f"Strengths excluded for all: {list(verdict.too_far)}.")
+    return Ratings.together([measured, verdicts(verdict, edits)]), verdict.reasons
+
+
+def report(given: argparse.Namespace) -> None:
+    """Print for every editor in DIR how many edits are valid, by group, and why the others are not."""
+    for folder in sorted({path.parents[2] for path in given.work.glob(f"*/{given.half}/*/measured.parquet")}):
+        edits, measured = pooled(given.work, folder.name, given.half)
+        contrast = CONTRASTS["skin_tone" if "tone" in folder.name else "perceived_gender"]
+        print(f"\n{folder.name}: {edits.frame['parent'].nunique()} photographs")
+        found, reasons = validity(edits, measured, contrast)
+        kept = set(valid_edits(found, edits).frame["parent"])
+        one = edits.frame.drop_duplicates("parent")
+        print(f"  valid: {len(kept)} of {len(one)}")
+        for group in GROUPS:
+            for level, part in one.groupby(group):
+                print(f"    {group} {level}: {part['parent'].isin(kept).sum()} of {len(part)}")
+        for why, count in Counter(w for text in reasons for w in text.split(", ")).most_common():
+            print(f"    not valid, {why}: {count}")
+        print(moved(measured, edits))
+
+
+def moved(measured: Ratings, edits: Images) -> str:
+    """Return the medians of what the validators measured at every strength."""
+    frame = measured.frame.merge(edits.frame[["image", "level"]], left_on="unit", right_on="image")
+    wanted = frame[frame["question"].isin([TARGET, PERSON, ARTIFACT]) | frame["question"].str.startswith("drift of")]
+    size = wanted.assign(value=np.where(wanted["question"].isin([TARGET]), wanted["value"], wanted["value"].abs()))
+    return size.pivot_table(index="question", columns="level", values="value", aggfunc="median").round(3).to_string()
+
+
+def slopes(given: argparse.Namespace) -> None:
+    """Rate the edits of every block with label networks, and estimate the slopes on the valid ones."""
+    folder = given.work / given.name / given.half
+    for label in given.labels:
+        for path in sorted(folder.glob("*/edits.parquet")):
+            if not (kept := path.with_name(f"{label}.parquet")).is_file():
+                edits = Images.read(path)
+                together = Images(pd.concat([edits.frame, placebo_images(edits, path.parent).frame], ignore_index=True))
+                rate(together, path.parent, model=label).write(kept)
+    edits, measured = pooled(given.work, given.name, given.half)
+    valid = valid_edits(validity(edits, measured, CONTRASTS[given.contrast])[0], edits)
+    print(f"{valid.frame['parent'].nunique()} of {edits.frame['parent'].nunique()} photographs have valid edits")
+    for label in given.labels:
+        ratings = Ratings.together([Ratings.read(path) for path in sorted(folder.glob(f"*/{label}.parquet"))])
+        for sample, part in (("valid edits", valid), ("all edits, no finding", edits), ("random direction", None)):
+            print(table(ratings, part if part is not None else random_arm(folder), sample))
+
+
+def random_arm(folder: Path) -> Images:
+    """Return the placebo arm with a strength."""
+    frames = [
+        placebo_images(Images.read(path), path.parent).frame.query("source == 'random'")
+        for path in sorted(folder.glob("*/edits.parquet"))
+    ]
+    return Images(pd.concat(frames, ignore_index=True))
+
+
+def table(ratings: Ratings, images: Images, sample: str) -> str:
+    """Return the slopes of labels, the largest first."""
+    if images.frame["parent"].nunique() < 4:
+        return f"{sample}: too few photographs"
+    found = lw.slopes(ratings, images, threshold=0.5, sample=sample).frame
+    found = found[found["stat"].isin(["slope", "rate_slope"]) & found["low"].notna()]
+    order = found["estimate"].abs().sort_values(ascending=False).index[:8]
+    return found.loc[order, ["quantity", "sample", "stat", "estimate", "low", "high", "n"]].to_string(index=False)
+
+
+def main() -> None:
+    """Run a command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["run", "report", "slopes"])
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--editor", default="distilled")
+    parser.add_argument("--name", default="", help="folder in DIR; default: the editor")
+    parser.add_argument("--attribute", default="")
+    parser.add_argument("--options", default="{}", help="options of the editor, JSON")
+    parser.add_argument("--latents", type=Path, help="folder of refined latents: only these photographs")
+    parser.add_argument("--strengths", type=even_strengths, default=even_strengths("-1:1:5"))
+    parser.add_argument("--photographs", type=int, default=20)
+    parser.add_argument("--half", choices=["choose", "report"], default="report")
+    parser.add_argument("--contrast", choices=sorted(CONTRASTS), default="perceived_gender")
+    parser.add_argument("--labels", nargs="+", default=["gender"])
+    given = parser.parse_args()
+    given.name = given.name or given.editor
+    {"run": run, "report": report, "slopes": slopes}[given.command](given)
+
+
+if __name__ == "__main__":
+    main()

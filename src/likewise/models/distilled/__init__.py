@@ -1,0 +1,1 @@
+"""A feed-forward editor, distilled from the embedded generator."""
