@@ -106,3 +106,17 @@ def test_the_reasons_are_those_of_the_editor(world, tmp_path):
     assert said["nothing"].str.contains("does not move").all()
     assert said["ghost"].str.contains("artifacts").all()
     assert not pd.isna(validity.frame.loc[validity.frame["question"] == ARTIFACT, "value"]).any()
+
+
+class WithoutRedraw:
+    """An editor that cannot reconstruct: only the random direction is its control."""
+
+    name, attribute, mask, toy = "without-redraw", "perceived_gender", "none", True
+
+    def edit(self, pictures, level):
+        return WorldEditor().edit(pictures, level)
+
+
+def test_an_editor_that_cannot_redraw_is_validated_against_the_random_direction(world, tmp_path):
+    edits, validity = validated(world, tmp_path, WithoutRedraw())
+    assert len(valid_edits(validity, edits)) > 0

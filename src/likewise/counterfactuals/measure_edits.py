@@ -88,8 +88,9 @@ class MeasureEdits:
                 )
                 found[OWN + name] = self._each(own)
                 found[NOISE + name] = self._each(noise)
-                if apart or spread:
-                    found[CONTROL + name] = self._each(float(np.nanmax([*apart, *(spread if name == TARGET else [])])))
+                controls = [*apart, *(spread if name == TARGET else [])]  # an editor that cannot redraw has fewer
+                if controls:
+                    found[CONTROL + name] = self._each(float(np.nanmax(controls)))
         return found
 
     def _each(self, value: float) -> Floats:
