@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 import likewise as lw
-from benchmarks.projection import album, photographs
+from benchmarks.projection import TUNING, album, subset
 from likewise.counterfactuals.default_validators import Edited, choose_validators
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
@@ -57,7 +57,8 @@ CONTRASTS = {
 
 def people(half: str, most: int) -> Images:
     """Return photographs of one half, with the groups that shares are given for."""
-    table = photographs().iloc[0 if half == "choose" else 1 :: 2].head(most)
+    everyone = subset().drop_duplicates("identity").reset_index(drop=True)[TUNING:]
+    table = everyone.iloc[0 if half == "choose" else 1 :: 2].head(most)
     frame = table[["image", "identity", *GROUPS[1:]]].assign(
         perceived_gender=np.where(table["Male"] > 0, "male", "female"),
         skin_tone=np.where(table["Pale_Skin"] > 0, "lighter", "darker"),
