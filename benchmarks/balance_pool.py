@@ -1,6 +1,6 @@
 """How comparable are label-free matched pairs of real photographs? Beside the paper's way and a randomized experiment.
 
-    python -m benchmarks.balance_pool --latents FILE.npy [--half report] [--pairs 100 200 300]
+    python -m benchmarks.balance_pool --latents FILE.npy [--half report] [--pairs 100 200 300] [--keep ROWS.csv]
 
 Needs the pool of CelebA-HQ that LIKEWISE_DATA names (10,772 photographs, 2,430 identities; none is shown or kept).
 FILE holds the encoder's latents, computed once if it is missing (minutes). The identities are split in two halves at
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ import pandas as pd
 
 import likewise as lw
 from benchmarks.projection import DATA
-from likewise.design.features import joined, principal_components, scores
+from likewise.design.features import freed_components, joined, scores
 
 MEASURED = (
     "Young", "Smiling", "Mouth_Slightly_Open", "Eyeglasses", "Wearing_Hat", "Blurry", "Pale_Skin", "Chubby",
@@ -32,7 +32,6 @@ MEASURED = (
 )  # fmt: skip
 CONTRAST = lw.Contrast("perceived_gender", "female", "male")
 GROUPS = (4, 6, 13)  # rows of W+ that the encoder places together
-TOLERANCES = (0.05, 0.1, 0.2)
 Floats = npt.NDArray[np.float64]
 
 
@@ -57,11 +56,16 @@ class Half:
         named = dict(zip(known.names, known.gradients, strict=True))
         return scores(self.mean_row(), {name: g for name, g in named.items() if name != "predicted_gender"})
 
-    def components(self, count: int) -> lw.Vectors:
-        """Return principal components over the three groups of rows, each of unit variance."""
-        flat = self.latents.values.reshape(len(self.latents), -1)
-        found = principal_components(lw.Vectors(self.latents.keys, flat, source="groups of rows"), count)
-        return lw.Vectors(found.keys, found.values / found.values.std(axis=0), source=found.source)
+    def components(self, count: int, *, freed: bool = False) -> lw.Vectors:
+        """Return principal components over the groups of rows; ``freed`` of the conditional direction of gender."""
+        from likewise.latents.directions import shipped  # noqa: PLC0415  (loads scikit-learn)
+
+        if not freed:
+            return freed_components(self.latents, count)
+        known, own = shipped("mobilestylegan"), "predicted_gender"
+        step = known.step(own, hold=[name for name in known.names if name != own])
+        whole = lw.Vectors(self.latents.keys, np.repeat(self.latents.values, GROUPS, axis=1), source="encoder")
+        return freed_components(whole, count, step=step, gradient=known.gradients[known.names.index(own)])
 
 
 def halves(latents: Path) -> dict[str, Half]:
@@ -160,18 +164,11 @@ def nearest(vectors: Callable[[Half], lw.Vectors]) -> Design:
 
 
 def cardinality(vectors: Callable[[Half], lw.Vectors]) -> Design:
-    """Balance trials with the smallest tolerance that keeps so many pairs."""
-
-    def design(half: Half, pairs: int) -> pd.DataFrame:
-        made = vectors(half)
-        for tolerance in TOLERANCES:
-            spec = lw.MatchSpec(method="cardinality", max_smd=tolerance, max_pairs=pairs)
-            found = lw.match(half.images, made, CONTRAST, spec, units=half.trials)
-            if len(found) >= pairs:
-                break
-        return sides(found)
-
-    return design
+    """Balance trials as tightly as so many pairs allow, within an SMD of 0.2."""
+    spec = lw.MatchSpec(method="cardinality", max_smd=0.2)
+    return lambda half, pairs: sides(
+        lw.match(half.images, vectors(half), CONTRAST, replace(spec, max_pairs=pairs), units=half.trials)
+    )
 
 
 def unmatched(half: Half, _: int) -> pd.DataFrame:
@@ -182,7 +179,7 @@ def unmatched(half: Half, _: int) -> pd.DataFrame:
 
 def scores_and(count: int) -> Callable[[Half], lw.Vectors]:
     """Return scores and principal components side by side."""
-    return lambda half: joined(half.scores(), half.components(count))
+    return lambda half: joined(half.scores(), half.components(count, freed=True))
 
 
 DESIGNS: dict[str, Design] = {
@@ -193,8 +190,10 @@ DESIGNS: dict[str, Design] = {
     "trials, scores, nearest": nearest(Half.scores),
     "trials, scores, cardinality": cardinality(Half.scores),
     "trials, 40 components, cardinality": cardinality(lambda h: h.components(40)),
-    "trials, scores and 40 components, cardinality": cardinality(scores_and(40)),
-    "trials, scores and 80 components, cardinality": cardinality(scores_and(80)),
+    "trials, 40 components without the conditional direction, cardinality": cardinality(
+        lambda h: h.components(40, freed=True)
+    ),
+    "trials, scores and these 40 components, cardinality": cardinality(scores_and(40)),
 }
 
 
@@ -231,14 +230,17 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, nargs="*", default=[100, 200, 300])
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--designs", nargs="*", default=list(DESIGNS))
+    parser.add_argument("--keep", type=Path, help="CSV to which every row is added; a stopped run goes on from it")
     options = parser.parse_args()
     half = halves(options.latents)[options.half]
     sides_ = CONTRAST.side(half.images).value_counts().to_dict()
     print(f"{len(half.images)} images ({sides_}), {len(half.trials)} genuine trials")
-    for row in assessed(half, options.pairs, options.designs, options.draws):
-        print(
-            " | ".join(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()), flush=True
-        )
+    done = pd.read_csv(options.keep) if options.keep and options.keep.exists() else pd.DataFrame({"design": []})
+    for name in [name for name in options.designs if name not in set(done["design"])]:
+        rows = pd.DataFrame(assessed(half, options.pairs, [name], options.draws))
+        print(rows.to_string(index=False, header=False, float_format=lambda value: f"{value:.3f}"), flush=True)
+        if options.keep:
+            rows.to_csv(options.keep, mode="a", header=not options.keep.exists(), index=False)
 
 
 if __name__ == "__main__":

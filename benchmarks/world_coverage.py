@@ -1,6 +1,6 @@
 """How often a reported interval holds the world's true effect, over many worlds.
 
-Run: python benchmarks/world_coverage.py [WORLDS] [--keep worlds.csv] [--design trials|images]
+Run: python benchmarks/world_coverage.py [WORLDS] [--keep worlds.csv] [--design trials|images] [--gaps]
 
 Each world is drawn, matched, rated by the recognizer and by people, swept and analyzed like an audit; only the
 projection is replaced by reading the factors, which it recovers to rounding. All factors but the attribute itself are
@@ -13,7 +13,9 @@ the reported interval stands the naive one that takes every answer for independe
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,7 @@ import pandas as pd
 import likewise as lw
 from likewise.counterfactuals.sweep import chosen, sweep_faces
 from likewise.counterfactuals.sweep_spec import SweepSpec
+from likewise.design.balance.weighting import entropy_weights, overlap_weights
 from likewise.rating.rate import rate_images, rate_trials
 from likewise.runtime.registry import to_pictures
 from likewise.simulation.components import WorldClassifier, WorldCrowd, WorldEditor, WorldRecognizer
@@ -31,10 +34,13 @@ SPECS = {
     "trials": lw.MatchSpec(method="cardinality", max_smd=0.1),
     "images": lw.MatchSpec.from_dict({"caliper": {"distance": 4.5}}),
 }
+SAMPLES = ("matched", "counterfactual", "overlap-weighted", "entropy-balanced")
 NAMES = [covariate.column for covariate in COVARIATES]
 
 
-def audit(seed: int, design: str = "trials", identities: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:
+def audit(
+    seed: int, design: str = "trials", identities: int = 400, *, sweeps: bool = True
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Audit one world; return its truth and its estimates."""
     world = lw.World(identities=identities, seed=seed)
     faces, factors = world.draw()
@@ -47,14 +53,25 @@ def audit(seed: int, design: str = "trials", identities: int = 400) -> tuple[pd.
     recognizer = WorldRecognizer(effect=world.effect)
     distances = rate_trials(asked, recognizer.embed(pictures), faces.keys, recognizer)
     people = WorldCrowd(effect=world.people_effect).answers(asked, lambda keys: pictures[row.loc[keys]], seed)
+    weights = weighted(faces, asked, scores)
+    common: dict[str, Any] = {"pairs": pairs, "balanced": scores, "weights": weights, "covariates": NAMES}
     parts = [
-        lw.gaps(distances, asked, faces, CONTRAST, pairs=pairs, covariates=NAMES),
-        lw.gaps(people, asked, faces, CONTRAST, pairs=pairs, covariates=NAMES, panel="people"),
-        sweep(faces, pictures, row, seed),
+        lw.gaps(distances, asked, faces, CONTRAST, **common),
+        lw.gaps(people, asked, faces, CONTRAST, **common, panel="people"),
+        *([sweep(faces, pictures, row, seed)] if sweeps else []),
         naive("world-recognizer: distance", distances, asked, faces),
         naive("people: same", people, asked, faces),
     ]
     return world.truth(SweepSpec().strengths).frame, lw.Estimates.together(parts).frame
+
+
+def weighted(faces: lw.Images, asked: lw.Trials, scores: lw.Vectors) -> dict[str, pd.Series]:
+    """Return the weights that exist: in some worlds no weights of the reference group give the focal means."""
+    found = {}
+    for name, make in (("overlap-weighted", overlap_weights), ("entropy-balanced", entropy_weights)):
+        with suppress(lw.errors.SpecError):
+            found[name] = make(faces, CONTRAST, units=asked, vectors=scores)
+    return found
 
 
 def sweep(faces: lw.Images, pictures: np.ndarray, row: pd.Series, seed: int) -> lw.Estimates:
@@ -91,9 +108,11 @@ def held(truth: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, object]]:
     """Say of each estimate whether its interval holds the truth that it is about."""
     rows: list[dict[str, object]] = []
     for _, true in truth.iterrows():
-        samples = ("all", "naive") if true["sample"] == "truth: all" else ("matched", "counterfactual")
+        crude = true["sample"] == "truth: all"
         stats = ("gap", "adjusted_gap") if true["stat"] == "gap" else (true["stat"],)
-        hit = found[(found["quantity"] == true["quantity"]) & found["sample"].isin(samples) & found["stat"].isin(stats)]
+        about = found["sample"].isin(("all", "naive") if crude else SAMPLES) & found["stat"].isin(stats)
+        about |= (found["stat"] == "regression_gap") & (true["stat"] == "gap") & (not crude)
+        hit = found[(found["quantity"] == true["quantity"]) & about]
         for _, row in hit.iterrows():
             inside = row["low"] - 1e-9 <= true["estimate"] <= row["high"] + 1e-9
             miss, width = row["estimate"] - true["estimate"], row["high"] - row["low"]
@@ -110,12 +129,12 @@ def held(truth: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, object]]:
     return rows
 
 
-def every(worlds: int, keep: Path | None, design: str) -> pd.DataFrame:
+def every(worlds: int, keep: Path | None, design: str, *, sweeps: bool = True) -> pd.DataFrame:
     """Audit the worlds that are not kept yet; each is added to the file when it is done."""
     parts = [pd.read_csv(keep)] if keep and keep.exists() else []
     done = set(parts[0]["world"]) if parts else set()
     for seed in sorted(set(range(worlds)) - done):
-        parts.append(pd.DataFrame(held(*audit(seed, design))).assign(world=seed))
+        parts.append(pd.DataFrame(held(*audit(seed, design, sweeps=sweeps))).assign(world=seed))
         if keep:
             parts[-1].to_csv(keep, mode="a", header=not keep.exists(), index=False)
     return pd.concat(parts, ignore_index=True)
@@ -127,8 +146,9 @@ def main() -> None:
     parser.add_argument("worlds", type=int, nargs="?", default=400)
     parser.add_argument("--keep", type=Path, help="CSV to which every world is added, so that a stopped run goes on")
     parser.add_argument("--design", choices=tuple(SPECS), default="trials")
+    parser.add_argument("--gaps", action="store_true", help="gaps only, without counterfactual edits")
     options = parser.parse_args()
-    rows = every(options.worlds, options.keep, options.design)
+    rows = every(options.worlds, options.keep, options.design, sweeps=not options.gaps)
     worlds = rows["world"].nunique()
     table = rows.groupby(["quantity", "stat", "sample"])
     shown = table.agg(coverage=("inside", "mean"), bias=("miss", "mean"), width=("width", "mean")).reset_index()

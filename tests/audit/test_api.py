@@ -125,3 +125,8 @@ def test_relative_paths_of_the_call_are_those_of_the_caller(world, tmp_path, mon
     )  # fmt: skip
     monkeypatch.chdir(Path("/"))
     assert len(made.images) == len(world.faces)
+
+
+def test_a_call_that_names_no_design_matches_what_is_rated(done):
+    assert done.plan.units.kind == "trials"
+    assert done.plan.match.method == "cardinality"

@@ -169,3 +169,21 @@ def test_another_spelling_of_a_level_is_named_with_its_count(given, capsys):
     assert "2 cells of 'perceived_gender' are in no group because of their spelling" in out
     assert "'FEMALE' (1, probably 'female')" in out
     assert "neither 2: 'FEMALE' (1), 'Female ' (1)" in out
+
+
+@pytest.mark.parametrize(
+    ("raters", "kind"),
+    [
+        (["--rater", "recognizer:world"], "trials"),
+        (["--rater", "classifier:world"], "images"),
+        (["--rater", "classifier:world", "--rater", "recognizer:world"], "trials"),
+        ([], "trials"),
+    ],
+)
+def test_what_is_rated_is_matched_and_balanced(given, raters, kind):
+    assert code_of(init(*given, *raters)) == 0
+    plan = read_plan(given[0] / "audit.toml")
+    assert plan.units.kind == kind
+    assert plan.units.features == "auto"
+    assert plan.match.method == "cardinality"
+    assert plan.match.max_smd == 0.1

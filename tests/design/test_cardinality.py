@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import likewise as lw
-from likewise.design.balance.entropy import entropy_weights
 from likewise.design.balance.frontier import frontier
 from likewise.design.balance.table import verdict
-from likewise.design.cardinality import Problem, largest_balanced
+from likewise.design.balance.weighting import entropy_weights, overlap_weights
+from likewise.design.cardinality.problem import Problem
+from likewise.design.cardinality.sample import largest_balanced
 from likewise.design.trials import default_units
 from likewise.errors import SpecError
 from likewise.simulation.world import CONTRAST
@@ -116,13 +118,29 @@ def test_the_frontier_keeps_more_pairs_where_more_imbalance_is_left():
         frontier(images, vectors, CONTRAST, lw.MatchSpec())
 
 
-def test_entropy_weights_balance_exactly_and_say_when_they_cannot():
+def test_a_smaller_sample_is_balanced_more_closely_and_the_bound_stays():
+    given_ = problem(1, 400, 0.1)
+    most, less = (largest_balanced(replace(given_, keep=keep)) for keep in (1.0, 0.9))
+    assert most.bound == less.bound
+    assert less.size == int(0.9 * less.bound)
+    assert most.size >= less.size
+    assert np.abs(given_.apart(less.chosen)).max() < 0.2 * np.abs(given_.apart(most.chosen)).max()
+    with pytest.raises(SpecError, match="not a share of at most 1"):
+        lw.MatchSpec(method="cardinality", keep=1.5)
+    with pytest.raises(SpecError, match="keep needs method = 'cardinality'"):
+        lw.MatchSpec(keep=0.5)
+
+
+def test_weights_balance_exactly_and_say_when_they_cannot():
     images, _ = lw.World(identities=200, seed=2).draw()
     asked = default_units(images)
     names = ["eyeglasses", "smiling", "light"]
-    weights = entropy_weights(images, CONTRAST, covariates=names, units=asked)
-    table = lw.balance(images, CONTRAST, covariates=names, units=asked, weights=weights)
-    assert verdict(table, sample="weighted", max_smd=1e-3).balanced
+    for make in (entropy_weights, overlap_weights):
+        weights = make(images, CONTRAST, covariates=names, units=asked)
+        table = lw.balance(images, CONTRAST, covariates=names, units=asked, weights=weights)
+        assert verdict(table, sample="weighted", max_smd=1e-3).balanced
+    whose = images.identities.loc[asked.frame.set_index("trial").loc[weights.index, "a"]].to_numpy()
+    assert (weights.groupby(whose).sum() <= 1 + 1e-9).all()  # an identity weighs 1 at most, however many images it has
     rows = {"image": list("1234"), "identity": list("abcd"), "sex": list("FFMM"), "age": [9, 9, 1, 2]}
     with pytest.raises(SpecError, match="overlap too little"):
         entropy_weights(lw.Images(pd.DataFrame(rows)), lw.Contrast("sex", "F", "M"), covariates=["age"])

@@ -33,7 +33,7 @@ class RatingTable:
 
         Missing answers and images of neither group are left out.
         """
-        units = self._units()
+        units = self.units()
         self.ratings.check_units(units.index)
         frame = self.ratings.frame.dropna(subset=["value"])
         frame["image"] = frame["unit"].map(units["a"])
@@ -58,13 +58,13 @@ class RatingTable:
         if plain.isna().any(axis=None):
             empty = some(plain.columns[plain.isna().any()])
             raise InputError(f"Covariates with empty cells: {empty}", fix="Fill them or leave the columns out.")
-        units = self._units()
+        units = self.units()
         a, b = (plain.loc[units[end]].to_numpy() for end in ("a", "b"))
         apart = pd.DataFrame(np.abs(a - b), index=units.index, columns=[f"{name}{APART}" for name in plain.columns])
         means = pd.DataFrame((a + b) / 2, index=units.index, columns=plain.columns)
         return pd.concat([means, apart.loc[:, (apart != 0).any()]], axis=1)
 
-    def _units(self) -> pd.DataFrame:
+    def units(self) -> pd.DataFrame:
         """Return the two images of each unit: of a trial, or of an image, which is both."""
         if self.trials is not None:
             return self.trials.frame.set_index("trial")[["a", "b"]]

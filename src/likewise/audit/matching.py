@@ -13,15 +13,18 @@ from likewise.audit.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.context import StageContext
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
-from likewise.design.features import principal_components, scores
+from likewise.design.features import freed_components, scores
 from likewise.design.match import match
 from likewise.errors import PlanError, TableError, nearest, some
-from likewise.latents.directions import shipped
+from likewise.latents.directions import shipped, shipped_names
 from likewise.latents.fidelity import GATE
 from likewise.runtime.executor import Progress
 from likewise.runtime.registry import create
 from likewise.tables import Matches, MatchSpec, Ratings, Trials, Vectors
 from likewise.tables.io import read_frame
+
+PEOPLE_EACH = 5
+"""Identities of the smaller group for each component that ``features = "auto"`` balances; fewer leave no sample."""
 
 
 def matching_options(plan: Plan) -> dict[str, Any]:
@@ -74,12 +77,45 @@ def features_of(context: StageContext) -> Vectors | None:
     vectors, units = context.latents_or_none(), context.plan.units
     if vectors is None or units.features == "latents":
         return vectors
-    if units.features == "components":
-        found = principal_components(vectors, units.components)
-        return Vectors(found.keys, found.values / found.values.std(axis=0), source=found.source)
-    known, own = shipped(context.plan.project.generator), left_out_direction(context.plan)
-    named = dict(zip(known.names, known.gradients, strict=True))
-    return scores(vectors, {name: gradient for name, gradient in named.items() if name != own})
+    if units.features == "scores":
+        known, own = shipped(context.plan.project.generator), left_out_direction(context.plan)
+        named = dict(zip(known.names, known.gradients, strict=True))
+        return scores(vectors, {name: gradient for name, gradient in named.items() if name != own})
+    count = units.components
+    if units.features == "auto":
+        if vectors.values.ndim == 2 and vectors.values.shape[1] <= count:
+            return vectors
+        count = min(count, max(_smaller_group(context) // PEOPLE_EACH, 2))
+    return freed_components(vectors, count, **_conditional_direction(context))
+
+
+def _smaller_group(context: StageContext) -> int:
+    """Count the identities of the smaller group."""
+    images, side = context.images(), context.plan.contrast.side(context.images())
+    return min(images.identities.loc[side.index[side == sign]].nunique() for sign in (1, -1))
+
+
+def _conditional_direction(context: StageContext) -> dict[str, Any]:
+    """Return the step and the gradient of the contrast's own attribute; nothing where no direction is known."""
+    plan = context.plan
+    if not plan.projects or plan.project.generator not in shipped_names():
+        return {}
+    known = shipped(plan.project.generator)
+    same = own_directions(known.names, plan.contrast.column)
+    if not plan.units.own and len(same) != 1:
+        context.notes.append(
+            f"No shipped direction is that of {plan.contrast.column!r}, so that the attribute itself is part of what "
+            "is balanced. Name its direction as own in [units], if there is one."
+        )
+        return {}
+    own = left_out_direction(plan)
+    step = known.step(own, hold=[name for name in known.names if name != own])
+    return {"step": step, "gradient": known.gradients[known.names.index(own)]}
+
+
+def own_directions(names: Sequence[str], column: str) -> list[str]:
+    """Return the directions of the contrast's own attribute: those with the same name behind their source."""
+    return [name for name in names if name.partition("_")[2] == column.partition("_")[2]]
 
 
 def left_out_direction(plan: Plan) -> str:
@@ -93,7 +129,7 @@ def left_out_direction(plan: Plan) -> str:
 
 def _own_direction(names: Sequence[str], column: str) -> str:
     """Return the direction of the contrast's own attribute: the one with the same name behind its source."""
-    same = [name for name in names if name.partition("_")[2] == column.partition("_")[2]]
+    same = own_directions(names, column)
     if len(same) != 1:
         fix = f"Name it as own in [units]; the directions are {some(names, 14)}."
         raise PlanError(f"No direction is that of the contrast {column!r}, so that none can be left out", fix=fix)

@@ -9,6 +9,7 @@ leaves the scores of all others where they are (``Directions.step(main, hold=...
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from likewise.errors import SpecError, VectorError
 from likewise.tables import Vectors
 
 Floats = npt.NDArray[np.float64]
+_MIDDLE = 0.43  # share of the rows of W+ that are coarse or middle: 8 of 18 (StyleGAN2), 10 of 23 (MobileStyleGAN)
 
 
 def scores(vectors: Vectors, directions: Mapping[str, npt.ArrayLike]) -> Vectors:
@@ -94,14 +96,76 @@ def principal_components(vectors: Vectors, count: int) -> Vectors:
     (3, 1)
     """
     values = _mean_rows(vectors)
-    values -= values.mean(axis=0)
     if not 1 <= count <= min(values.shape):
         fix = f"Use 1 to {min(values.shape)}."
         raise SpecError(f"{values.shape[0]} vectors of {values.shape[1]} numbers have no {count} components", fix=fix)
+    return Vectors(vectors.keys, _components(values, count), source=f"{vectors.source}, {count} principal components")
+
+
+def row_groups(vectors: Vectors) -> Vectors:
+    """Return W+ as three means of rows (coarse, middle and fine layers), ``[n, 3, D]``; others as they are.
+
+    Layers of a generator differ in what they draw (pose and shape, features, color and texture), and one mean over all
+    rows hides the coarse ones behind the many fine ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.design.features import row_groups
+    >>> from likewise.tables import Vectors
+    >>> row_groups(Vectors(["1"], np.ones((1, 18, 5)), source="W+")).values.shape
+    (1, 3, 5)
+    """
+    if vectors.values.ndim != 3 or vectors.values.shape[1] < 6:
+        return vectors
+    rows = vectors.values.shape[1]
+    ends = (0, 4, max(round(rows * _MIDDLE), 5), rows)
+    parts = [vectors.values[:, low:high].mean(axis=1, dtype=np.float64) for low, high in pairwise(ends)]
+    return Vectors(vectors.keys, np.stack(parts, axis=1), source=f"{vectors.source}, groups of rows")
+
+
+def freed_components(
+    vectors: Vectors, count: int, *, step: npt.ArrayLike | None = None, gradient: npt.ArrayLike | None = None
+) -> Vectors:
+    """Return at most ``count`` principal components of unit variance, without the contrast's own direction.
+
+    Every image is first moved along ``step`` (all rows alike) until its score along ``gradient`` is zero. With a
+    conditional step the other scores stay where they are, so that what remains is what the groups should be balanced
+    in. Without a step nothing is removed. Of W+ the components are of three groups of rows (``row_groups``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.design.features import freed_components
+    >>> from likewise.tables import Vectors
+    >>> latents = Vectors(["1", "2", "3"], np.array([[5.0, 0], [-5, 1], [5, 2]]), source="toy")
+    >>> freed_components(latents, 2, step=[1.0, 0.0], gradient=[1.0, 0.0]).values.ravel().round(2).tolist()
+    [-1.22, 0.0, 1.22]
+    """
+    values = np.asarray(vectors.values, dtype=np.float64)
+    if step is not None and gradient is not None:
+        along, score = (np.asarray(part, dtype=np.float64) for part in (step, gradient))
+        if float(along @ score) == 0:
+            raise VectorError("The step does not change the score, so that it cannot remove it")
+        moves = (_mean_rows(vectors) @ score) / float(along @ score)  # [n]
+        values = values - moves.reshape(-1, *[1] * (values.ndim - 1)) * along
+    flat = row_groups(Vectors(vectors.keys, values, source=vectors.source)).values.reshape(len(vectors), -1)
+    found = _components(np.asarray(flat, dtype=np.float64), min(count, *flat.shape))
+    spread = found.std(axis=0)
+    kept = spread > 1e-6 * spread.max(initial=0.0)
+    if not kept.any():
+        raise VectorError("The vectors are constant: they have no components")
+    source = f"{vectors.source}, {int(kept.sum())} principal components"
+    return Vectors(vectors.keys, found[:, kept] / spread[kept], source=source)
+
+
+def _components(values: Floats, count: int) -> Floats:
+    """Return the leading principal components ``[n, count]``, each with a sign that is fixed."""
+    values = values - values.mean(axis=0)
     _, axes = np.linalg.eigh(values.T @ values)
     axes = axes[:, ::-1][:, :count]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(count)] < 0, -1.0, 1.0)  # a sign that is fixed
-    return Vectors(vectors.keys, values @ axes, source=f"{vectors.source}, {count} principal components")
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(count)] < 0, -1.0, 1.0)
+    return np.asarray(values @ axes)
 
 
 def joined(*parts: Vectors) -> Vectors:

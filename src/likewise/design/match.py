@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.design.balanced_sample import Cardinal, balanced_search
+from likewise.design.cardinality.matching import Cardinal, balanced_search
 from likewise.design.constraints import Within, farthest, near_name, need_column, rules
 from likewise.design.eligible import Eligible, check_keys, offer
 from likewise.design.features import mean_row

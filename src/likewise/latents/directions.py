@@ -139,9 +139,14 @@ class Directions:
             ) from error
 
 
+def shipped_names() -> list[str]:
+    """Return the generators for which directions come with likewise."""
+    return sorted(path.stem for path in SHIPPED.glob("*.npz"))
+
+
 def shipped(generator: str) -> Directions:
     """Return the directions that come with likewise for this generator, by its component name."""
-    known = sorted(path.stem for path in SHIPPED.glob("*.npz"))
+    known = shipped_names()
     if generator not in known:
         fix = nearest(generator, known) or "Fit your own: likewise directions sample, then likewise directions fit."
         raise SpecError(f"No directions are shipped for the generator {generator!r} (shipped: {some(known)})", fix=fix)

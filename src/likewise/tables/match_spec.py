@@ -83,6 +83,9 @@ class MatchSpec:
     the root of the total variance). A caliper drops units and so changes the estimand."""
     max_smd: float | None = None
     """cardinality only: the largest absolute standardized mean difference of anything balanced (default 0.1)."""
+    keep: float = 0.9
+    """cardinality only: the share of the largest balanced sample that is kept. The rest is given up for closer balance:
+    in the largest sample every confounder sits at ``max_smd``, which leaves bias. 1 keeps the largest."""
     balance: tuple[str, ...] = ()
     """cardinality only: columns that are balanced besides the numbers of the vectors. Of a trial: mean, difference."""
     estimand: Literal["", "ATT", "ATC", "ATE", "ATM"] = ""
@@ -172,6 +175,9 @@ class MatchSpec:
         _check_number("difficulty_ratio", self.difficulty_ratio, 1.0)
         _check_number("difficulty_at_least", self.difficulty_at_least, 0.0, above=True)
         _check_number("max_smd", self.max_smd, 0.0, above=True)
+        _check_number("keep", self.keep, 0.0, above=True)
+        if self.keep > 1:
+            raise SpecError(f"keep = {self.keep!r} is not a share of at most 1")
 
     def _check_effects(self) -> None:
         """Refuse options without effect: an option that is silently ignored misleads the reader of the spec."""
@@ -201,6 +207,7 @@ class MatchSpec:
             (not scored and self.folds != 5, "folds needs distance = 'propensity'"),
             (self.seed and self.order != "random" and not scored, "seed has no effect without a random order or folds"),
             (not cardinal and self.max_smd is not None, "max_smd needs method = 'cardinality'"),
+            (not cardinal and self.keep != 0.9, "keep needs method = 'cardinality'"),
             (not cardinal and self.balance, "balance needs method = 'cardinality'"),
             (cardinal and scored, "method = 'cardinality' balances covariates, not a propensity score"),
             (cardinal and self.distance == "precomputed", "method = 'cardinality' needs vectors to balance"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
 
 from likewise.analysis.gaps.rating_arrays import rating_arrays
 from likewise.analysis.gaps.rows import explained_rows, gap_rows
 from likewise.analysis.rating_table import RatingTable
-from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials
+from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials, Vectors
 
 
 def gaps(
@@ -17,6 +19,8 @@ def gaps(
     contrast: Contrast,
     *,
     pairs: Matches | None = None,
+    balanced: Vectors | None = None,
+    weights: Mapping[str, pd.Series] | None = None,
     covariates: Sequence[str] = (),
     panel: str | None = None,
     level: float = 0.95,
@@ -36,6 +40,12 @@ def gaps(
         Which groups are compared.
     pairs
         Matched pairs of images or of trials. In 1:k sets the references of a focal unit weigh 1 together.
+    balanced
+        The vectors that cardinality matching, or the weights, balanced. Intervals are then of what they do not
+        explain; without them the intervals are conservative. The gap itself does not change.
+    weights
+        Weights by unit under the name of their sample: ``overlap-weighted`` and ``entropy-balanced``
+        (``likewise.design.balance.weighting``) stand beside matching as estimates of their own.
     covariates
         Columns of ``images`` to adjust for. Those of a trial are the means over its two images and their absolute
         differences.
@@ -48,10 +58,11 @@ def gaps(
     Returns
     -------
     Estimates
-        ``mean`` of each group and ``gap``, for the samples ``all`` and ``matched``. Every identity weighs 1 in both, so
-        that they differ by matching and not by weighting. With covariates ``regression_gap`` (all units, without
-        matching) and ``adjusted_gap`` (matched units, then regression within them). With pairs ``explained_share``,
-        the share of the unmatched gap that matching (and adjustment) removes, with Fieller's interval.
+        ``mean`` of each group and ``gap``, for the samples ``all`` and ``matched`` and those of ``weights``. Every
+        identity weighs 1 in ``all`` and ``matched``, so that they differ by matching and not by weighting. With
+        covariates ``regression_gap`` (all units, without matching) and ``adjusted_gap`` (matched units, then regression
+        within them). With pairs ``explained_share``, the share of the unmatched gap that matching (and adjustment)
+        removes, with Fieller's interval.
 
     Raises
     ------
@@ -74,8 +85,12 @@ def gaps(
     ['explained_share', 'gap', 'mean']
     """
     rows: list[dict[str, object]] = []
-    for arrays in rating_arrays(RatingTable(ratings, trials, images, contrast, panel), pairs, covariates):
+    table = RatingTable(ratings, trials, images, contrast, panel)
+    for plain in rating_arrays(table, pairs, covariates, balanced):
+        arrays = plain.with_weights(weights or {})
         rows += gap_rows(arrays, "all", level)
         if pairs is not None:
             rows += [*gap_rows(arrays, "matched", level), *explained_rows(arrays, level)]
+        for sample in arrays.weighted:
+            rows += gap_rows(arrays, sample, level)
     return Estimates.of(rows)

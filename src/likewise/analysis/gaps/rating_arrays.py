@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from likewise.analysis.gaps.balanced_variance import balanced_numbers, explained, holds_balance
 from likewise.analysis.gaps.pair_weights import complete_pairs, identity_weights, linked, match_weights, unit_column
 from likewise.analysis.rating_table import RatingTable
 from likewise.errors import TableError
 from likewise.stats.jackknife import Statistic
 from likewise.stats.least_squares import solve
-from likewise.tables import Contrast, Matches
+from likewise.tables import Contrast, Matches, Vectors
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -22,10 +23,15 @@ SQUARES_FROM = 10  # matched pairs for each regression coefficient, from which s
 UNBALANCED = 0.1  # standardized mean difference that is worth a warning
 
 
-def rating_arrays(table: RatingTable, pairs: Matches | None, covariates: Sequence[str]) -> list[RatingArrays]:
+def rating_arrays(
+    table: RatingTable, pairs: Matches | None, covariates: Sequence[str], balanced: Vectors | None = None
+) -> list[RatingArrays]:
     """Lay out the ratings, quantity by quantity."""
     numbers, panel = table.covariates(covariates), table.panel is not None
-    return [RatingArrays.of(name, part, table.contrast, numbers, pairs, panel) for name, part in table.by_quantity()]
+    design = balanced_numbers(table, pairs, balanced)
+    return [
+        RatingArrays.of(name, part, table.contrast, numbers, pairs, panel, design) for name, part in table.by_quantity()
+    ]
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,12 @@ class RatingArrays:
     image: npt.NDArray[np.str_]
     """The image (of a trial, the first) that each rating is about."""
     unit: npt.NDArray[np.str_]
+    balanced: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    """What the design or the weights balanced, ``[n, k]``; no columns where nothing is known to be balanced."""
+    by_design: bool = False
+    """Whether the matched sample holds what is balanced equal."""
+    weighted: Mapping[str, Floats] = field(default_factory=dict)
+    """By name, the weight of each rating in a weighted sample."""
 
     @classmethod
     def of(
@@ -67,6 +79,7 @@ class RatingArrays:
         numbers: pd.DataFrame,
         pairs: Matches | None,
         panel: bool,
+        design: pd.DataFrame | None = None,
     ) -> RatingArrays:
         """Lay out the ratings; a matched pair counts when both of its units were rated."""
         identity, names = pd.factorize(answers["identity"])
@@ -97,6 +110,8 @@ class RatingArrays:
             estimand=(getattr(pairs, "estimand", "") or "ATM") if pairs is not None else "",
             image=answers["image"].to_numpy(dtype=str),
             unit=answers["unit"].to_numpy(dtype=str),
+            balanced=np.empty((len(answers), 0)) if design is None else design.reindex(answers["unit"]).to_numpy(),
+            by_design=holds_balance(pairs),
         )
 
     @property
@@ -105,8 +120,22 @@ class RatingArrays:
         return bool(np.isin(self.y, (0.0, 1.0)).all())
 
     def weight(self, sample: str) -> Floats:
-        """Return the weights of a sample, ``all`` or ``matched``."""
+        """Return the weights of a sample: ``all``, ``matched`` or the name of a weighted one."""
+        if sample in self.weighted:
+            return self.weighted[sample]
         return self.everyone if sample == "all" else self.matched
+
+    def holds(self, sample: str) -> bool:
+        """Whether a sample holds the balanced covariates equal between the groups."""
+        equal = sample in self.weighted or (sample == "matched" and self.by_design)
+        return equal and self.balanced.shape[1] > 0
+
+    def with_weights(self, weights: Mapping[str, pd.Series]) -> RatingArrays:
+        """Return the layout with weighted samples; all ratings of one unit share its weight."""
+        units = pd.Series(self.unit)
+        share = 1 / units.groupby(self.unit).transform("size").to_numpy()
+        found = {name: units.map(weight).fillna(0.0).to_numpy(float) * share for name, weight in weights.items()}
+        return replace(self, weighted=found)
 
     def clusterings(self, *, paired: bool) -> list[Codes]:
         """Return the codes of what is left out: identities or what pairs link; for a panel, raters as well."""
@@ -168,6 +197,11 @@ class RatingArrays:
         scale = np.sqrt(np.mean(variances, axis=0))
         smd = np.where(scale > 0, np.abs(means[0] - means[1]) / np.where(scale > 0, scale, 1.0), 0.0)
         return [name for name, apart in zip(self.names, smd, strict=True) if apart > UNBALANCED]
+
+    def residuals(self) -> RatingArrays:
+        """Return the layout with what the balanced covariates do not explain in place of the answers."""
+        part = explained(self.y, self.focal, self.balanced, self.everyone, self.linked)
+        return self.with_answers(self.y - part)
 
     def need_both(self, sample: str) -> None:
         """Refuse a sample in which a group has fewer than two identities."""

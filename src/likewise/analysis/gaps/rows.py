@@ -25,6 +25,7 @@ from likewise.tables.estimates import remarked, row
 FEW_TO_ADJUST = (
     10  # identities with (or, if fewer, without) an error, below which a gap in a proportion is not adjusted
 )
+_WEIGHTED = {"overlap-weighted": "ATO", "entropy-balanced": "ATT"}
 _LEAST_SHRINKAGE = 0.8  # an adjustment estimated from few errors may not shorten an interval by more than this
 
 
@@ -40,7 +41,7 @@ def gap_rows(arrays: RatingArrays, sample: str, level: float) -> list[dict[str, 
         found, method = maker.mean(group)
         rows.append(maker.row("mean", str(name), found, method, int(((weight * side) > 0).sum())))
     rows.append(maker.row("gap", arrays.contrast.label, *maker.gap()))
-    if arrays.x.shape[1]:
+    if arrays.x.shape[1] and sample not in arrays.weighted:
         stat = "adjusted_gap" if sample == "matched" else "regression_gap"
         rows.append(maker.row(stat, arrays.contrast.label, *maker.adjusted()))
     return rows
@@ -66,9 +67,13 @@ class Gap:
         return row(
             self.arrays.quantity, stat, self.sample, group, found,
             level=self.level, n=int(self.used.sum()) if n is None else n, method=method,
-            estimand="unadjusted" if stat in ("mean", "gap") and not self.paired
-            else "ATE (regression)" if stat == "regression_gap" else self.arrays.estimand,
+            estimand=self._estimand(stat),
         )  # fmt: skip
+
+    def _estimand(self, stat: str) -> str:
+        if stat == "regression_gap":
+            return "ATE (regression)"
+        return self.arrays.estimand if self.paired else _WEIGHTED.get(self.sample, "unadjusted")
 
     def mean(self, group: int) -> tuple[Interval, str]:
         """Return the mean answer of a group."""
@@ -90,6 +95,14 @@ class Gap:
 
     def gap(self) -> tuple[Interval, str]:
         """Return the plain gap."""
+        found, method = self._plain()
+        if not self.arrays.holds(self.sample):
+            return found, method
+        if self.arrays.binary and self.errors() < FEW_TO_ADJUST:
+            return found, method
+        return self._of_residuals(found), f"{method}, residuals of the balanced covariates"
+
+    def _plain(self) -> tuple[Interval, str]:
         by = self.by + (" and rater" if self.arrays.panel else "")
         if not self.arrays.binary:
             return self._jackknife(self.arrays.sums(self.sample), difference), f"jackknife by {by}"
@@ -111,6 +124,18 @@ class Gap:
         low, high = max(min(found.low, own.low), -1.0), min(max(found.high, own.high), 1.0)
         return Interval(found.estimate, low, high, found.clusters)
 
+    def _of_residuals(self, plain: Interval) -> Interval:
+        """Scale the interval by the standard error of residuals, and of what imbalance is left, over the plain one."""
+        left = self.arrays.residuals()
+        stretch = self._stretch(left.sums(self.sample), difference, bias=self._left_over(left), least=0.0)
+        low, high = (plain.estimate + stretch * (end - plain.estimate) for end in (plain.low, plain.high))
+        return Interval(plain.estimate, low, high, plain.clusters)
+
+    def _left_over(self, left: RatingArrays) -> float:
+        """Return what the imbalance that the design left adds to the gap: the gap of the explained part."""
+        gaps = [float(difference(each.sums(self.sample)[self.used].sum(axis=0))) for each in (self.arrays, left)]
+        return gaps[0] - gaps[1]
+
     def adjusted(self) -> tuple[Interval, str]:
         """Return the gap adjusted for the covariates by regression within the sample."""
         columns, statistic = self.arrays.regression(self.sample)
@@ -118,7 +143,7 @@ class Gap:
         if not self.arrays.binary:
             by = self.by + (" and rater" if self.arrays.panel else "")
             return self._jackknife(columns, statistic), f"jackknife by {by}, {word}"
-        plain, method = self.gap()
+        plain, method = self._plain()
         errors = self.errors()
         if errors < FEW_TO_ADJUST:
             return plain, remarked(method, f"too few errors to adjust ({errors} of {FEW_TO_ADJUST}): not adjusted")
@@ -158,15 +183,17 @@ class Gap:
         spread = float(both[0, 0] * both[1, 1]) ** 0.5
         return float(np.clip(both[0, 1] / spread, -1, 1)) if np.isfinite(spread) and spread > 0 else 0.0
 
-    def _stretch(self, columns: Floats, statistic: Statistic) -> float:
-        """Return the standard error of the adjusted over that of the plain gap."""
+    def _stretch(
+        self, columns: Floats, statistic: Statistic, *, bias: float = 0.0, least: float = _LEAST_SHRINKAGE
+    ) -> float:
+        """Return the standard error of another gap (with a bias) over that of the plain gap."""
         codes = self._codes(self.arrays.clusterings(paired=self.paired), self.used)
         sums = self.arrays.sums(self.sample)[self.used]
         plain = float(covariance(sums, lambda t: difference(t)[..., None], codes)[0, 0])
         own = float(covariance(columns[self.used], lambda t: statistic(t)[..., None], codes)[0, 0])
         if not (np.isfinite(own) and plain > 0):
             return 1.0
-        return float(max((own / plain) ** 0.5, _LEAST_SHRINKAGE))
+        return float(max(((own + bias**2) / plain) ** 0.5, least))
 
     @staticmethod
     def _codes(clusterings: list[Codes], rows: np.ndarray) -> list[Codes]:

@@ -10,6 +10,9 @@ from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.sensitivity.matched_gaps import sensitivity
 from likewise.analysis.specification_curve import specification_curve
 from likewise.audit.context import StageContext
+from likewise.audit.matching import features_of
+from likewise.design.balance.weighting import entropy_weights, overlap_weights
+from likewise.errors import SpecError
 from likewise.tables import Estimates, Matches, Ratings, Trials
 
 
@@ -30,9 +33,10 @@ def gap_estimates(
     images, contrast, level = context.images(), context.plan.contrast, level or context.plan.estimate.level
     names = context.covariates()
     common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
+    beside = _beside_matching(context, genuine)
     if len(pairs) < 2:
-        return [gaps(ratings, genuine, images, contrast, **common)]
-    found = [gaps(ratings, genuine, images, contrast, pairs=pairs, **common)]
+        return [gaps(ratings, genuine, images, contrast, **beside, **common)]
+    found = [gaps(ratings, genuine, images, contrast, pairs=pairs, **beside, **common)]
     if not closely:
         return found
     found += _curve(context, ratings, genuine, pairs, common)
@@ -42,6 +46,24 @@ def gap_estimates(
         "sensitivity to unmeasured confounding",
         lambda: sensitivity(ratings, genuine, images, contrast, pairs=pairs, **hidden),
     )
+
+
+def _beside_matching(context: StageContext, genuine: Trials | None) -> dict[str, Any]:
+    """Return what the design balances, and weights that balance it without matching, where there are such.
+
+    Only where balance is a constraint of the plan: other designs do not hold these numbers equal.
+    """
+    plan = context.plan
+    if plan.match.method != "cardinality" or (genuine is None) == plan.matches_trials:
+        return {}
+    features = features_of(context)
+    weights: dict[str, pd.Series] = {}
+    for name, make in (("overlap-weighted", overlap_weights), ("entropy-balanced", entropy_weights)):
+        try:
+            weights[name] = make(context.images(), plan.contrast, units=genuine, vectors=features)
+        except SpecError as error:
+            context.notes.append(f"No {name} estimate: {error}")
+    return {"balanced": features, "weights": weights}
 
 
 def _curve(

@@ -23,8 +23,10 @@ from likewise.rating.models import resolve_model
 from likewise.runtime.pixels import save
 from likewise.runtime.registry import register
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
+from likewise.tables.match_spec import MAX_SMD
 
 _SECTIONS = {entry.name for entry in fields(Plan) if entry.init} - {"format", "data", "contrast", "rater"}
+_DESIGN = ("units", "match", "variant", "secondary_distance", "reference_difficulty", "precomputed_distances")
 _OWN = ("covariates", "vectors", "generator", "encoder", "seed", "title", "people", "identity", "image_column", *FILES)
 
 
@@ -55,6 +57,7 @@ def compose_plan(
     plain |= _space(images is not None, options)
     plain |= {name: _plain(options[name]) for name in options if name in _SECTIONS and name not in _OWN}
     plain |= _raters(folder, raters, options)
+    plain |= _design(plain, options)
     if "title" in options:
         plain["report"] = {**plain.get("report", {}), "title": str(options["title"])}
     text = tomlkit.dumps(plain)
@@ -135,6 +138,19 @@ def _space(has_images: bool, options: Mapping[str, Any]) -> dict[str, Any]:
     if generator == "world":
         return {"project": {"generator": "world", "perceptual": "pixels"}}
     return {"align": {}, "project": {"generator": generator or "mobilestylegan", "perceptual": "lpips-alex"}}
+
+
+def _design(plain: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the design where the call names none: what is rated is matched, balanced within 0.1."""
+    if any(options.get(name) is not None for name in _DESIGN):
+        return {}
+    files = plain.get("precomputed", [])
+    of_trials = any(rater["kind"] == "recognizer" for rater in plain.get("rater", ()))
+    of_trials |= any("labels" not in entry for entry in files) or "collect" in plain
+    return {
+        "units": {"kind": "trials" if of_trials else "images", "features": "auto"},
+        "match": {"method": "cardinality", "max_smd": MAX_SMD},
+    }
 
 
 def _plain(value: Any) -> Any:

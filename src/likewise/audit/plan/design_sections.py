@@ -184,16 +184,18 @@ class UnitsPlan:
 
     kind: Literal["images", "trials"] = "images"
     """trials: all genuine trials within identities; images: each is compared with a random second one."""
-    features: Literal["latents", "scores", "components"] = "latents"
+    features: Literal["auto", "latents", "scores", "components"] = "latents"
     """latents: the vectors themselves. scores: along the directions shipped for the generator, without the one of the
-    contrast. components: leading principal components, each of unit variance."""
+    contrast. components: leading principal components, each of unit variance, without the contrast's own direction
+    where one is shipped. auto: components, one for five identities of the smaller group at most; vectors of no more
+    numbers than ``components`` are used as they are."""
     components: int = 40
-    """The number of principal components."""
+    """The number of principal components, at most."""
     own: str = ""
     """The direction of the contrast's own attribute, which is left out; empty: that of the same name."""
 
     def __post_init__(self) -> None:
         if self.components < 1:
             raise PlanError(f"components is {self.components} in [units]", fix="Use 1 or more.")
-        if self.own and self.features != "scores":
-            raise PlanError("own has no effect in [units] unless features is 'scores'", fix="Remove it.")
+        if self.own and self.features == "latents":
+            raise PlanError("own has no effect in [units] with features = 'latents'", fix="Remove it.")

@@ -87,6 +87,15 @@ class AuditRequest:
         )  # fmt: skip
 
 
+def rates_trials(request: AuditRequest) -> bool:
+    """Whether something under audit rates trials, or nothing is named yet; a classifier rates images."""
+    if any(kind_and_name(name)[0] == "recognizer" for name in request.rater):
+        return True
+    if request.scores or request.embeddings or request.people:
+        return True
+    return not (request.rater or request.labels)
+
+
 def kind_and_name(given: str, kinds: tuple[str, ...] = RATERS) -> tuple[str, str]:
     """Return the kind of a component and its name, ``module:Class`` or file; KIND:NAME gives the kind.
 

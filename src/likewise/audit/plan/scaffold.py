@@ -13,7 +13,7 @@ from tomlkit.items import AoT, Table
 
 from likewise.audit.plan.file import PLAN, plan_of
 from likewise.audit.plan.migrations import FORMAT
-from likewise.audit.plan.request import FILES, AuditRequest, is_file, kind_and_name
+from likewise.audit.plan.request import FILES, AuditRequest, is_file, kind_and_name, rates_trials
 from likewise.audit.plan.space import editor_section, space_sections, variant_sections
 from likewise.audit.plan.toml import commented, listed, relative, section
 from likewise.audit.preflight.levels import other_spellings, values_in_no_group
@@ -147,6 +147,7 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
     ))  # fmt: skip
     for name, made in space_sections(request, names).items():
         document.add(name, made)
+    document.add("units", _units(request.source.faces(), rates_trials(request)))
     document.add("match", _match())
     for name, designs in variant_sections(request).items():
         document.add(name, designs)
@@ -180,15 +181,24 @@ def _data(request: AuditRequest, folder: Path | None) -> Table:
     return table
 
 
+def _units(images: Images, of_trials: bool) -> Table:
+    several = bool((images.identities.value_counts() > 1).any())
+    kind = "trials" if of_trials and several else "images"
+    said = "what is matched: trials (two images, what a recognizer rates) or images (what a classifier rates)"
+    features = commented("auto", "what is balanced, without labels: 40 principal components, or the vectors if fewer")
+    return section(kind=commented(kind, said), features=features)
+
+
 def _match() -> Table:
     table = section(
+        method=commented("cardinality", "nine tenths of the largest sample that is balanced, then paired"),
+        max_smd=commented(0.1, "the largest standardized mean difference that is left"),
         antiexact=commented(["identity"], "an identity is in one pair at most"),
     )
     for line in (
-        'exact = ["eyeglasses"]       # columns in which both images agree',
-        'caliper = { perceived_age = 5, distance = "1sd" }   # largest differences: in units, or in sd',
+        'exact = ["eyeglasses"]       # columns with equal numbers of each level in both groups',
+        'balance = ["perceived_age"]  # columns that are balanced besides the features',
         "max_pairs = 500",
-        "references = true            # second images of equal difficulty, see [reference_difficulty]",
     ):
         table.add(tomlkit.comment(line))
     return table

@@ -70,7 +70,7 @@ def variant_sections(request: AuditRequest) -> dict[str, AoT]:
         section(comment="alternative designs: does the conclusion depend on the design?", name="optimal",
                 method="optimal"),
         section(name="caliper 1 sd", caliper=_inline(distance="1sd")),
-        section(name="balanced within 0.1", method="cardinality"),
+        section(name="the largest balanced sample", method="cardinality", keep=1.0),
     ]  # fmt: skip
     return {"variant": listed(designs)}
 

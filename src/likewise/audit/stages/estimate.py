@@ -11,6 +11,7 @@ from likewise.audit.artifacts import (
     ESTIMATES,
     IMAGE_MATCHES,
     IMAGES,
+    LATENTS,
     MATCHES,
     RATINGS,
     RESPONSES,
@@ -28,17 +29,29 @@ from likewise.audit.stage import Stage
 class Estimate(Stage):
     """Estimate gaps, error rates, slopes, agreement and the quality of images."""
 
-    name, artifact, section, version, counted, seeded = "estimate", ESTIMATES, "estimate", 8, False, True
+    name, artifact, section, version, counted, seeded = "estimate", ESTIMATES, "estimate", 9, False, True
     help = "Estimate gaps, error rates and slopes, with intervals."
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
         """Return every table that estimates are computed from."""
         images = IMAGES if plan.describe is None else DESCRIBED
-        return (images, MATCHES, IMAGE_MATCHES, TRIALS, VARIANTS, COUNTERFACTUALS, VALIDITY, RATINGS, RESPONSES)
+        return (
+            images,
+            MATCHES,
+            IMAGE_MATCHES,
+            TRIALS,
+            VARIANTS,
+            COUNTERFACTUALS,
+            VALIDITY,
+            RATINGS,
+            RESPONSES,
+            LATENTS,
+        )
 
     def options(self, plan: Plan) -> dict[str, Any]:
         """Return the section, the contrast, the covariates and the raters."""
-        design = {"contrast": asdict(plan.contrast), "covariates": list(plan.covariates)}
+        design: dict[str, Any] = {"contrast": asdict(plan.contrast), "covariates": list(plan.covariates)}
+        design |= {"match": plan.match.to_dict(), "units": asdict(plan.units)}
         groups = {"groups": asdict(plan.groups)} if plan.groups else {}
         return {**design, **asdict(plan.estimate), **groups, **rater_options_plain(plan)}
 

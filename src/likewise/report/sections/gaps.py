@@ -13,7 +13,7 @@ from likewise.report.sections.labels import many_labels
 from likewise.report.sentences import sensitivity_sentence
 from likewise.tables import Estimates
 
-_ORDER = {"matched": 0, "counterfactual": 1, "all": 2}
+_ORDER = {"matched": 0, "overlap-weighted": 1, "entropy-balanced": 2, "counterfactual": 3, "all": 4}
 
 
 def plotted_gaps(frame: pd.DataFrame) -> list[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.spatial import KDTree
 
 from likewise.design.balance.covariate_summary import numeric_columns
-from likewise.design.cardinality import Problem, largest_balanced
+from likewise.design.cardinality.problem import Problem
+from likewise.design.cardinality.sample import largest_balanced
 from likewise.design.constraints import Within, need_column, rules
 from likewise.design.eligible import Eligible
 from likewise.design.search.greedy import Taken
@@ -24,6 +24,7 @@ from likewise.runtime.executor import Silent
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
 
 Floats = npt.NDArray[np.float64]
+_AT_ONCE = 1024  # focal units that are compared with the other side together
 _EMPTY = ("no level, focal", "no level, reference")
 
 
@@ -85,10 +86,20 @@ def standardized(numbers: Floats, focal: int) -> Floats:
 
 
 def nearest_other(numbers: Floats, focal: int) -> Floats:
-    """Return the distance of every unit to the nearest one of the other side: far ones have no counterpart."""
-    sides = numbers[:focal], numbers[focal:]
-    found = [KDTree(other).query(own)[0] for own, other in (sides, sides[::-1])]
-    return np.concatenate(found).astype(np.float64)
+    """Return the distance of every unit to the nearest one of the other side: far ones have no counterpart.
+
+    In float32 and by blocks: it only ranks samples that are balanced alike.
+    """
+    sides = [np.asarray(part, dtype=np.float32) for part in (numbers[:focal], numbers[focal:])]
+    squares = [np.square(side).sum(axis=1) for side in sides]
+    found = np.full(len(numbers), np.inf)
+    for start in range(0, focal, _AT_ONCE):
+        rows = slice(start, min(start + _AT_ONCE, focal))
+        block = squares[0][rows, None] + squares[1] - 2 * sides[0][rows] @ sides[1].T
+        found[rows] = block.min(axis=1)
+        found[focal:] = np.minimum(found[focal:], block.min(axis=0))
+    distances: Floats = np.sqrt(np.maximum(found, 0.0))
+    return distances
 
 
 def balanced_search(given: Cardinal, threads: int, memory: int) -> Search:
@@ -104,7 +115,8 @@ def balanced_search(given: Cardinal, threads: int, memory: int) -> Search:
         strata=given.strata(),
         tolerance=np.full(numbers.shape[1], spec.tolerance),
         most=spec.max_pairs,
-        cost=None if spec.max_pairs is None else nearest_other(numbers, len(focal)),
+        cost=nearest_other(numbers, len(focal)),
+        keep=spec.keep,
     )
     found = largest_balanced(problem)
     chosen = np.flatnonzero(found.chosen)
@@ -116,7 +128,12 @@ def balanced_search(given: Cardinal, threads: int, memory: int) -> Search:
         Side(problem.people[part], found.chosen[part], ["offered partners"], np.ones((1, part.sum()), dtype=bool))
         for part in (problem.focal, ~problem.focal)
     ]
-    note = f"Balanced within {spec.tolerance:g}: {found.size} pairs, and no such sample has more than {found.bound}"
+    note = (
+        f"Balanced within {np.abs(problem.apart(found.chosen)).max(initial=0.0):.2g} of at most {spec.tolerance:g}: "
+        f"{found.size} pairs, and no such sample has more than {found.bound}"
+    )
+    if not found.size:
+        note = f"No sample is balanced within {spec.tolerance:g}: raise max_smd, or balance fewer numbers"
     proof = {f"max_smd {spec.tolerance:g}": problem.holds(found.chosen)}
     return Search(taken, sides[0], sides[1], used, note, proof=proof)
 

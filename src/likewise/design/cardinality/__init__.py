@@ -1,0 +1,1 @@
+"""Cardinality matching: the largest sample that is balanced, then paired."""
