@@ -6,7 +6,7 @@ intervals were 1.7 times too wide in simulation, and held the truth in all of 10
 residuals y - b'x. The slopes b are cross-fitted (those of a pair come from the other pairs' people), so that residuals
 are not smaller than new ones would be, and they are ridge slopes, so that many covariates of few people do no harm. The
 matched gap itself does not change. What is left of x between the groups, d (each within max_smd), adds b'd to the gap.
-That is bias, not noise; its square is added to the variance.
+That is bias, not noise: both ends of the interval move out by it.
 """
 
 from __future__ import annotations

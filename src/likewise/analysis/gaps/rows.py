@@ -125,11 +125,12 @@ class Gap:
         return Interval(found.estimate, low, high, found.clusters)
 
     def _of_residuals(self, plain: Interval) -> Interval:
-        """Scale the interval by the standard error of residuals, and of what imbalance is left, over the plain one."""
+        """Scale the interval by the standard error of residuals over the plain one; what imbalance adds is bias."""
         left = self.arrays.residuals()
-        stretch = self._stretch(left.sums(self.sample), difference, bias=self._left_over(left), least=0.0)
+        stretch = self._stretch(left.sums(self.sample), difference, least=0.0)
+        bias = abs(self._left_over(left))
         low, high = (plain.estimate + stretch * (end - plain.estimate) for end in (plain.low, plain.high))
-        return Interval(plain.estimate, low, high, plain.clusters)
+        return Interval(plain.estimate, low - bias, high + bias, plain.clusters)
 
     def _left_over(self, left: RatingArrays) -> float:
         """Return what the imbalance that the design left adds to the gap: the gap of the explained part."""
@@ -183,17 +184,15 @@ class Gap:
         spread = float(both[0, 0] * both[1, 1]) ** 0.5
         return float(np.clip(both[0, 1] / spread, -1, 1)) if np.isfinite(spread) and spread > 0 else 0.0
 
-    def _stretch(
-        self, columns: Floats, statistic: Statistic, *, bias: float = 0.0, least: float = _LEAST_SHRINKAGE
-    ) -> float:
-        """Return the standard error of another gap (with a bias) over that of the plain gap."""
+    def _stretch(self, columns: Floats, statistic: Statistic, *, least: float = _LEAST_SHRINKAGE) -> float:
+        """Return the standard error of another gap over that of the plain gap."""
         codes = self._codes(self.arrays.clusterings(paired=self.paired), self.used)
         sums = self.arrays.sums(self.sample)[self.used]
         plain = float(covariance(sums, lambda t: difference(t)[..., None], codes)[0, 0])
         own = float(covariance(columns[self.used], lambda t: statistic(t)[..., None], codes)[0, 0])
         if not (np.isfinite(own) and plain > 0):
             return 1.0
-        return float(max(((own + bias**2) / plain) ** 0.5, least))
+        return float(max((own / plain) ** 0.5, least))
 
     @staticmethod
     def _codes(clusterings: list[Codes], rows: np.ndarray) -> list[Codes]:
