@@ -130,7 +130,7 @@ def test_a_demo_that_is_there_is_not_drawn_again(tmp_path, capsys):
 
 def test_the_commands_are_the_stages():
     assert stage_help() == {stage.name: stage.help for stage in STAGES}, "the source says what the classes say"
-    assert [stage.name for stage in STAGES if is_paid(stage.name)] == ["rate"]
+    assert [stage.name for stage in STAGES if is_paid(stage.name)] == ["counterfactual", "rate"]
     assert {stage.name for stage in STAGES} <= set(cli.list_commands(None))
 
 

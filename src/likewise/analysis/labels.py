@@ -10,7 +10,8 @@ import pandas as pd
 from likewise.errors import InputError, nearest, some
 from likewise.tables import Estimates, Ratings
 
-LABELED = "Share labeled "
+LABELED, ANSWERED = "Share labeled ", "Mean of "
+"""Beginnings of quantities: the share of images that get a label; the mean of answers that are averaged as they are."""
 FEWEST = 10  # images with a label, and without: with fewer the interval of its rate is not to be trusted
 MOST = 20  # labels of a classifier that are compared unless the plan names others
 FEW_LABELS = 3  # labels that get specification curves and sensitivity analyses; more are compared in one table
@@ -43,6 +44,8 @@ def binarize(
 ) -> tuple[Ratings, list[str]]:
     """Return 1 where a label's confidence reaches its rater's threshold and 0 elsewhere, and remarks.
 
+    A rater without a threshold (NaN) keeps its answers, which are from 0 to 1: shares of repeated questions, numbers.
+
     Without ``labels`` the commonest ``most`` of each rater are kept, of those that ten images have and ten lack. They
     are chosen by how common they are in all images together: not by how the groups differ, which is the question.
     """
@@ -57,28 +60,41 @@ def binarize(
         kept = usual[usual.index.isin(labels, level="question")]
     else:
         kept = usual.sort_values("sum", ascending=False, kind="stable").groupby(level="rater").head(most)
-    return _named(frame, kept.index), [_remark(rater, counts, usual, kept) for rater in sorted(thresholds)]
+    return _named(frame, kept.index, thresholds), [_remark(rater, counts, usual, kept) for rater in sorted(thresholds)]
 
 
 def same_labels(ratings: Ratings, thresholds: Mapping[str, float], like: Ratings) -> Ratings:
     """Return the answers to the questions of ``like`` (which ``present`` chose) about other images."""
     asked = like.frame[["rater", "question"]].drop_duplicates()
-    labels = pd.MultiIndex.from_arrays([asked["rater"], asked["question"].str.removeprefix(LABELED)])
-    return _named(_marked(ratings, thresholds), labels)
+    labels = pd.MultiIndex.from_arrays([asked["rater"], asked["question"].map(label_of)])
+    return _named(_marked(ratings, thresholds), labels, thresholds)
+
+
+def label_of(question: str) -> str:
+    """Return the label that a question of ``binarize`` is about.
+
+    Examples
+    --------
+    >>> label_of("Share labeled Smile"), label_of("Mean of hire")
+    ('Smile', 'hire')
+    """
+    return question.removeprefix(LABELED).removeprefix(ANSWERED)
 
 
 def _marked(ratings: Ratings, thresholds: Mapping[str, float]) -> pd.DataFrame:
     """Say 1 where a label's confidence reaches its rater's threshold and 0 elsewhere."""
     frame = ratings.frame
     frame = frame[frame["rater"].isin(thresholds)]
-    known = frame["value"].notna()
-    frame.loc[known, "value"] = (frame["value"] >= frame["rater"].map(thresholds))[known].astype("float64")
+    limit = frame["rater"].map(dict(thresholds)).astype("float64")
+    decided = frame["value"].notna() & limit.notna()
+    frame.loc[decided, "value"] = (frame["value"] >= limit)[decided].astype("float64")
     return frame
 
 
-def _named(frame: pd.DataFrame, labels: pd.Index) -> Ratings:
+def _named(frame: pd.DataFrame, labels: pd.Index, thresholds: Mapping[str, float]) -> Ratings:
     shown = frame[pd.MultiIndex.from_frame(frame[["rater", "question"]]).isin(labels)]
-    return Ratings(shown.assign(question=LABELED + shown["question"]))
+    prefix = shown["rater"].map({rater: ANSWERED if np.isnan(at) else LABELED for rater, at in thresholds.items()})
+    return Ratings(shown.assign(question=prefix + shown["question"]))
 
 
 def _remark(rater: str, counts: object, usual: object, kept: object) -> str:

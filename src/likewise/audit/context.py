@@ -247,7 +247,9 @@ class StageContext:
         entry = {
             "name": component.name,
             "kind": kind,
-            "threshold": f"{getattr(component, 'threshold', float('nan')):g}",
+            "threshold": f"{getattr(component, 'threshold', float('nan')):g}".replace(
+                "nan", "none (answers are averaged)"
+            ),
             "license": component.license,
             "language": str(getattr(component, "language", "")),
             "family": str(getattr(component, "family", "")),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from likewise.audit.artifacts import COUNTERFACTUALS, IMAGES, PLACEBO
+from likewise.audit.pair_questions import ShownPairs, has_pairs, most_pairs, pair_requests
 from likewise.audit.plan.model import Plan
 from likewise.audit.plan.sections import RaterPlan
 from likewise.audit.store import Folder
@@ -69,8 +70,9 @@ def classifies(plan: Plan) -> bool:
 
 
 def labels_images(plan: Plan, rater: RaterPlan) -> bool:
-    """Whether this classifier rates the unedited images: beside a sweep, only one that costs nothing."""
-    return rater.kind == "classifier" and (plan.counterfactual is None or not is_service(rater.name))
+    """Whether this classifier rates the unedited images: beside a sweep a service only does where the plan says so."""
+    wanted = rater.unedited if rater.unedited is not None else not is_service(rater.name)
+    return rater.kind == "classifier" and (plan.counterfactual is None or wanted)
 
 
 def services_of(folder: Folder, plan: Plan, budget: Budget) -> dict[int, Service]:
@@ -93,20 +95,22 @@ def is_service(name: str) -> bool:
     return isinstance(factory, type) and issubclass(factory, Service)
 
 
-def costs(folder: Folder, plan: Plan, services: dict[int, Service], shown: Shown | None = None) -> list[CostEstimate]:
-    """Estimate what the services will cost: exact when the pictures are there, an upper bound before."""
+def costs(folder: Folder, plan: Plan, services: dict[int, Service]) -> list[CostEstimate]:
+    """Estimate what the services will cost: exact where the edits are there, else an upper bound."""
     if not services:
         return []
-    if shown is not None:
-        return [_cost(service, *shown) for service in services.values()]
-    sweep = plan.counterfactual
-    if sweep is None:  # the images themselves, which are not opened for an estimate
-        most = len(plan.data.source(folder.root).faces())
-    elif (folder.path(COUNTERFACTUALS) / IMAGES).is_file():
-        return [_cost(service, *_swept(folder)) for service in services.values()]
-    else:
-        most = sweep.most * (len(sweep.strengths) * (2 if sweep.placebo else 1) + (3 if sweep.placebo else 0))
-    return [CostEstimate(service.name, service.where, most, service.price, most=True) for service in services.values()]
+    if (folder.path(COUNTERFACTUALS) / IMAGES).is_file() and not any(map(has_pairs, services.values())):
+        return [exact_costs(service, [_swept(folder)], []) for service in services.values()]
+    sweep, rows = plan.counterfactual, len(plan.data.source(folder.root).faces())
+    edits = 0
+    if sweep is not None:
+        edits = sweep.most * (len(sweep.strengths) * (2 if sweep.placebo else 1) + (3 if sweep.placebo else 0))
+    found = []
+    for number, service in services.items():
+        pictures = edits + (rows if labels_images(plan, plan.rater[number]) else 0)
+        calls = pictures * service.calls_a_picture + most_pairs(service, rows, sweep.most if sweep else 0)
+        found.append(CostEstimate(service.name, service.where, calls, service.price, most=True))
+    return found
 
 
 def _swept(folder: Folder) -> Shown:
@@ -115,5 +119,13 @@ def _swept(folder: Folder) -> Shown:
     return keys, ImageFolder((place / "images").resolve(), {key: file_of(key) for key in keys})
 
 
-def _cost(service: Service, images: list[str], album: ImageFolder) -> CostEstimate:
-    return service.cost_estimate([service.request(picture) for _, part in album.stacks(images) for picture in part])
+def exact_costs(service: Service, shown: Sequence[Shown], pairs: Sequence[ShownPairs]) -> CostEstimate:
+    """Estimate what a service will cost from the pictures themselves; recorded responses cost nothing."""
+    requests = [
+        request
+        for keys, album in shown
+        for _, part in album.stacks(keys)
+        for picture in part
+        for request in service.requests_of(picture)
+    ]
+    return service.cost_estimate([*requests, *(request for each in pairs for request in pair_requests(service, each))])

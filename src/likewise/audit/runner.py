@@ -9,8 +9,9 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from likewise.audit.artifacts import RATINGS
+from likewise.audit.artifacts import COUNTERFACTUALS, RATINGS
 from likewise.audit.context import StageContext
+from likewise.audit.edit_service import edit_costs
 from likewise.audit.plan.model import Plan
 from likewise.audit.preflight.check import preflight
 from likewise.audit.raters import costs, services_of
@@ -165,12 +166,16 @@ def preview(this: Run, *, costs_too: bool = True) -> list[Outcome]:
             outcome = Outcome(stage.name, stage.artifact, WOULD_RUN if why else CURRENT, why)
         if outcome.status != CURRENT:
             changing[stage.artifact] = stage.name
-            outcome.notes += _costs(this) if costs_too and stage.artifact == RATINGS else []
+            outcome.notes += _costs(this, stage.artifact) if costs_too else []
         outcomes.append(outcome)
     return outcomes
 
 
-def _costs(this: Run) -> list[str]:
+def _costs(this: Run, artifact: str) -> list[str]:
+    if artifact == COUNTERFACTUALS:
+        return [str(cost) for cost in edit_costs(this.folder, this.plan)]
+    if artifact != RATINGS:
+        return []
     services = services_of(this.folder, this.plan, Budget())
     return [str(cost) for cost in costs(this.folder, this.plan, services)]
 

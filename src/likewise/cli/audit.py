@@ -38,6 +38,8 @@ _OPTIONS = (
     click.option("--people", type=_PATH, help="Responses of people: unit, rater, question, value."),
     click.option("--preset", type=click.Choice(PRESETS), default="standard", show_default=True,
                  help="Work spent on projection and designs; quick is for a first look."),
+    click.option("--license", type=click.Choice(("any", "commercial")), default="any", show_default=True,
+                 help="commercial: refuse components with parts for research only."),
     click.option("--title", default="Audit", show_default=True, help="Title of the report."),
     click.option("--seed", default=0, show_default=True),
     click.option("--force", is_flag=True, help="Overwrite an existing plan."),

@@ -19,6 +19,7 @@ from likewise.cli.fader import fader
 from likewise.cli.failures import failure
 from likewise.cli.generate import generate
 from likewise.cli.groups import groups
+from likewise.cli.import_edits import import_edits
 from likewise.cli.options import cost_options, executor_options, run_options
 from likewise.cli.power import power
 from likewise.cli.run import run_audit
@@ -37,6 +38,7 @@ from likewise.runtime.cpu import let_idle_threads_sleep
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Start here", ("demo", "scores", "audit", "init", "check", "run")),
     ("Single stages", ()),
+    ("Edits made elsewhere", ("import-edits",)),
     ("Text-to-image models", ("generate",)),
     ("Human studies", ("study",)),
     ("Planning", ("power",)),
@@ -220,8 +222,8 @@ def reproduce(name: str, data: Path, as_json: bool) -> None:
 
 
 _GROUPS = (
-    cache, compare, directions, doctor, editor, generate, groups, init, lambdas, fader, forget, power, scores, study,
-    weights,
+    cache, compare, directions, doctor, editor, generate, groups, import_edits, init, lambdas, fader, forget, power,
+    scores, study, weights,
 )  # fmt: skip
 for _group in _GROUPS:
     cli.add_command(_group)

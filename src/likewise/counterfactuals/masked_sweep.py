@@ -45,9 +45,10 @@ class MaskedSweep(Sweep):
                 message["remark"][row] = "|".join(each.remarks)
             if there:
                 rows = [row for row, _ in there]
-                message["outside"][rows] = self._edited(
-                    editor, [images[row] for row in rows], [each for _, each in there]
-                )
+                keys = [images[row] for row in rows]
+                message["outside"][rows] = self._edited(editor, keys, [each for _, each in there])
+                for row, key in zip(rows, keys, strict=True):
+                    message["reason"][row] = getattr(editor, "failures", {}).get(key, "")
         return message
 
     def _edited(self, editor: Editor, keys: list[str], placed: list[FaceRegion]) -> np.ndarray:
@@ -57,6 +58,8 @@ class MaskedSweep(Sweep):
         random = random_arm(editor, crops, strips, levels, keys, seed=self.seed) if RANDOM in self.arms else None
         counts = np.zeros((len(keys), len(levels)), np.int64)
         for row, (key, face) in enumerate(zip(keys, placed, strict=True)):
+            if key in getattr(editor, "failures", {}):
+                continue
             strip, counts[row] = _pasted(face, crops[row], strips[row])
             moved = None if random is None else _pasted(face, crops[row], random[row])[0]
             arms: dict[str, Pictures | None] = {ORIGINAL: face.picture}

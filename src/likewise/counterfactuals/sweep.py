@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from likewise.counterfactuals.placebo import MASK, ORIGINAL, RANDOM, RECONSTRUCT, random_arm, redrawn, swept
-from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of
+from likewise.counterfactuals.sweep_spec import PERSON, SweepSpec, editor_of
 from likewise.data.keys import file_of, key_of
 from likewise.data.pictures import PictureSource
 from likewise.runtime.executor import Result
@@ -102,17 +103,31 @@ class Sweep:
         return self.editor if self.editor is not None else editor_of(self.spec)
 
     def __call__(self, images: list[str]) -> Result:
-        """Write the pictures; return why an image could not be edited (never, here) and remarks."""
+        """Write the pictures; return why an image could not be edited and remarks."""
         editor, levels = self.the_editor(), self.spec.strengths
+        message = outcome(len(images), len(levels))
         for place, pictures in self.album.stacks(images, most=AT_ONCE):
             keys = images[place]
             strips = swept(editor, pictures, levels, keys)
             random = random_arm(editor, pictures, strips, levels, keys, seed=self.seed) if RANDOM in self.arms else None
             drawn = redrawn(editor, pictures, keys) if RECONSTRUCT in self.arms else None
+            failed = getattr(editor, "failures", {})
             for row, key in enumerate(keys):
+                if key in failed:
+                    message["reason"][place.start + row] = failed[key]
+                    continue
+                message["outside"][place.start + row] = self._outside(pictures[row], strips[row], editor)
                 arms = {ORIGINAL: pictures[row], RECONSTRUCT: None if drawn is None else drawn[row]}
                 self.write(key, strips[row], None if random is None else random[row], arms)
-        return outcome(len(images), len(levels))
+        return message
+
+    def _outside(self, original: Pictures, strip: Pictures, editor: Editor) -> npt.NDArray[np.int64]:
+        """Count the pixels of the background that changed, where edits may show on the person only."""
+        if self.spec.region(editor) != PERSON:
+            return np.zeros(len(strip), np.int64)
+        from likewise.counterfactuals.foreign.background import background_changed  # noqa: PLC0415  # networks load late
+
+        return background_changed(original, strip)
 
     def write(self, key: str, strip: Pictures, random: Pictures | None, arms: Mapping[str, Pictures | None]) -> None:
         """Write an image at all strengths, and in the placebo arms that are made."""

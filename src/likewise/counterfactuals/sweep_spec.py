@@ -11,7 +11,9 @@ from typing import Any
 from likewise.errors import SpecError, nearest
 from likewise.runtime.registry import Editor, components, create
 
-SKIN, NONE = "skin", "none"
+SKIN, PERSON, NONE = "skin", "person", "none"
+IMPORT = "import"
+"""The editor whose strengths are those of a ready set: two are enough, and 0 need not be among them."""
 MOST_STRENGTHS = 101
 
 
@@ -30,8 +32,8 @@ class SweepSpec:
     most: int = 200
     """Images at most; one an identity, chosen at random by the seed."""
     mask: str = ""
-    """Where an edit may show: "skin" (of the face nearest to the middle) or "none" (everywhere). Empty is the
-    editor's own, and "skin" where it has none."""
+    """Where an edit may show: "skin" (of the face nearest to the middle), "person" (anywhere but in the background,
+    where changes are measured) or "none" (everywhere). Empty is the editor's own, and "skin" where it has none."""
     detector: str = "retinaface"
     """The detector of the faces that are masked."""
     placebo: bool = True
@@ -40,21 +42,26 @@ class SweepSpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "strengths", tuple(float(strength) for strength in self.strengths))
         shown = str(self.strengths)[:60]
-        if len(self.strengths) < 3 or list(self.strengths) != sorted(set(self.strengths)):
-            raise SpecError(f"strengths is {shown}", fix="Give three or more increasing numbers.")
+        fewest = 2 if self.editor == IMPORT else 3
+        if len(self.strengths) < fewest or list(self.strengths) != sorted(set(self.strengths)):
+            raise SpecError(f"strengths is {shown}", fix=f"Give {fewest} or more increasing numbers.")
         if len(self.strengths) > MOST_STRENGTHS or max(map(abs, self.strengths)) > 10:
             raise SpecError(f"strengths is {shown}", fix=f"Give at most {MOST_STRENGTHS} numbers from -10 to 10.")
-        if 0.0 not in self.strengths:
+        if 0.0 not in self.strengths and self.editor != IMPORT:
             raise SpecError(f"strengths is {shown}, without 0", fix="Add 0: every strength is compared with it.")
         if self.most < 2:
             raise SpecError(f"most is {self.most}", fix="Give 2 or more images.")
-        if self.mask not in ("", SKIN, NONE):
-            fix = nearest(self.mask, (SKIN, NONE)) or f"Choose '{SKIN}' or '{NONE}'."
+        if self.mask not in ("", SKIN, PERSON, NONE):
+            fix = nearest(self.mask, (SKIN, PERSON, NONE)) or f"Choose '{SKIN}', '{PERSON}' or '{NONE}'."
             raise SpecError(f"mask is {self.mask!r}", fix=fix)
 
     def masked(self, editor: Editor) -> bool:
         """Return whether edits show inside the facial skin only."""
-        return (self.mask or getattr(editor, "mask", SKIN)) == SKIN
+        return self.region(editor) == SKIN
+
+    def region(self, editor: Editor) -> str:
+        """Return where edits may show: the plan's mask, or the editor's own."""
+        return self.mask or str(getattr(editor, "mask", SKIN))
 
 
 def even_strengths(text: str) -> tuple[float, ...]:

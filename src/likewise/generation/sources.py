@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import importlib
-import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,18 +10,13 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
-import numpy.typing as npt
-from PIL import Image, UnidentifiedImageError
 
 from likewise.errors import PluginError, ServiceError, SpecError
 from likewise.services.connection import Connections, Post
 from likewise.services.http import KEY, LATER, message_of, parsed
+from likewise.services.images import Picture, decoded_image, filtered, image_bytes
 from likewise.services.retry import Refused, Transient, retry_after
 from likewise.services.secret import check_address, check_variable, is_plain, key_from, scrubbed
-
-Picture = npt.NDArray[np.uint8]
-_POLICY = ("content_policy", "content_filter", "content management policy", "safety", "moderation")
-_LARGEST = 50_000_000  # pixels
 
 
 class ImageSource(Protocol):
@@ -79,22 +71,19 @@ class EndpointSource:
         headers = {"Authorization": f"Bearer {self._secrets()[0]}"} if self.key_env else {}
         post = Post(f"{self.endpoint}/images/generations", {}, plain=body)
         response = self._connections.post(post, headers)
-        return _decoded(self._image(response.status, response.headers, parsed(response.body)))
+        return decoded_image(self._image(response.status, response.headers, parsed(response.body)))
 
     def _image(self, status: int, headers: Any, answer: Any) -> bytes:
         message = scrubbed(message_of(answer), self._secrets())[:200]
         if status in LATER:
             raise Transient(f"status {status}: {message}", wait=retry_after(headers))
-        if status in (400, 403, 451) and any(word in str(answer).casefold() for word in _POLICY):
+        if filtered(status, answer):
             raise Refused("content filter", answer)
         if status in KEY:
             raise ServiceError(f"{self.name} refused the key: {message}", fix=f"Set {self.key_env or 'key_env'}.")
         if not 200 <= status < 300:
             raise ServiceError(f"{self.name} rejected the request: status {status}: {message}")
-        try:
-            return base64.b64decode(answer["data"][0]["b64_json"], validate=True)
-        except (KeyError, TypeError, IndexError, ValueError, binascii.Error):
-            raise Transient("the response holds no image in base64", charged=True) from None
+        return image_bytes(answer)
 
 
 @dataclass(kw_only=True)
@@ -139,14 +128,3 @@ def _imported(path: str) -> Callable[[str, int], Picture]:
     except (ImportError, AttributeError) as error:
         raise PluginError(f"Cannot import {path!r}: {error}") from error
     return found
-
-
-def _decoded(content: bytes) -> Picture:
-    """Decode an image of the endpoint; it is untrusted."""
-    try:
-        with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP")) as image:
-            if image.width * image.height > _LARGEST:
-                raise ServiceError(f"The endpoint sent an image of {image.width} x {image.height} pixels")
-            return np.asarray(image.convert("RGB"))
-    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
-        raise Transient("the response holds no image that can be decoded", charged=True) from None

@@ -58,10 +58,11 @@ def research_only(kind: str, name: str, options: _Options | None = None) -> list
         ``likewise weights list --commercial``.
     """
     needed = requirements(kind, name, options)
-    return [*needed.research_only, *(reason for weight in needed.weights if (reason := _restricted(weight)))]
+    return [*needed.research_only, *(reason for weight in needed.weights if (reason := restricted(weight)))]
 
 
-def _restricted(weight: str) -> str:
+def restricted(weight: str) -> str:
+    """Say why a weight is for research only; empty where it is not."""
     if Path(weight).is_file():
         return ""
     try:
@@ -162,6 +163,9 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("classifier", "gear"): _network("gear", _ONNX, found_by="dlib"),
     ("classifier", "gender"): _network("gender-v1", _ONNX, found_by="dlib"),
     ("classifier", "skin-tone"): _network("selfie-multiclass", _ONNX),
+    ("classifier", "dlib-detector"): lambda _: detector("dlib"),
+    ("classifier", "yunet-detector"): lambda _: detector("yunet"),
+    ("classifier", "retinaface-detector"): lambda _: detector("retinaface"),
     ("classifier", "efficientnet-lite"): _efficientnet,
     ("classifier", "onnx"): _classifier_card,
 }

@@ -165,7 +165,7 @@ def side_by_side(parts: list[Result], name: str) -> tuple[list[str], npt.NDArray
 def said_nothing(name: str, scores: npt.NDArray[np.float32], threshold: float) -> list[str]:
     """Count the pictures without any response or without any label."""
     silent = np.isnan(scores).all(axis=1)
-    bare = ~silent & ~(scores >= threshold).any(axis=1)
+    bare = ~silent & ~(scores >= threshold).any(axis=1) & (not np.isnan(threshold))
     message = []
     if silent.any():
         message.append(f"{name}: {int(silent.sum())} of {len(scores)} pictures have no response; slopes exclude them.")

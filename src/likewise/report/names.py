@@ -11,8 +11,8 @@ from likewise.tables import Contrast, Estimates
 
 BALANCED = 0.1
 """The usual limit of an absolute standardized mean difference after matching."""
-LABELED = "Share labeled "
-"""How the analysis starts the name of a label's share; the report may not import the analysis."""
+LABELED, ANSWERED = "Share labeled ", "Mean of "
+"""How the analysis starts the names of a label's share and of a mean answer; the report may not import the analysis."""
 UNMATCHED, EDITED = "unmatched, unadjusted", "counterfactual edits"
 REGRESSION = "unmatched, regression-adjusted"
 _AT_FMR = re.compile(r"(F\w*MR.*) at FMR ([\d.e-]+)")
@@ -123,7 +123,12 @@ def system(name: str) -> str:
 
 def label(name: str) -> str:
     """Return the label of a quantity of a classifier."""
-    return plain(name.partition(": ")[2].removeprefix(LABELED))
+    return plain(name.partition(": ")[2].removeprefix(LABELED).removeprefix(ANSWERED))
+
+
+def is_label(name: str) -> bool:
+    """Return whether a quantity is a label of a classifier, or an answer of one that is averaged."""
+    return name.partition(": ")[2].startswith((LABELED, ANSWERED))
 
 
 def difference(contrast: Contrast) -> str:

@@ -43,6 +43,7 @@ from likewise.report.sections.gallery import Wall, strip
 from likewise.report.sections.gaps import gap_tables
 from likewise.report.sections.groups import group_sections
 from likewise.report.sections.labels import label_finding, label_tables, many_labels
+from likewise.report.sections.preferences import preference_finding, preference_tables
 from likewise.report.sections.slopes import (
     edit_validity,
     placebo_tables,
@@ -82,6 +83,7 @@ PARTS = (
     Part("gaps", "Gaps", "gaps", ("gaps",)),
     Part("labels", "Labels by design", "labels", ("labels",)),
     Part("groups", "Groups and intersections", "groups", ("groups",)),
+    Part("preferences", "Choices between two images", "preferences", ("preferences",)),
     Part("matching", "Matching", "matching"),
     Part("fidelity", "Fidelity of the reconstructions", "fidelity", ("fidelity",)),
     Part("balance", "Covariate balance", "balance", ("balance",)),
@@ -219,7 +221,8 @@ def _outcomes(estimates: Estimates, contrast: Contrast, naming: Naming) -> dict[
     """Return what the estimates give: findings, designs, error rates, gaps, labels, edits, people, truth."""
     many = many_labels(estimates.frame)
     findings = [*gap_findings(estimates, contrast, many, naming), *error_findings(estimates, contrast, naming)]
-    findings += [label_finding(estimates, contrast, naming), slope_finding(estimates)]
+    findings += [label_finding(estimates, contrast, naming), preference_finding(estimates, contrast)]
+    findings += [slope_finding(estimates)]
     return {
         "findings": [sentence for sentence in findings if sentence],
         **_designs(estimates, contrast, naming),
@@ -231,6 +234,7 @@ def _outcomes(estimates: Estimates, contrast: Contrast, naming: Naming) -> dict[
         ],
         "labels": label_tables(estimates),
         "groups": _groups(estimates),
+        "preferences": preference_tables(estimates),
         "curves": [_curve(name, rows) for name, rows in curves(estimates)],
         "slopes": slope_tables(estimates),
         "placebos": placebo_tables(estimates),

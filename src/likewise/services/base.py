@@ -130,6 +130,15 @@ class Service:
         """Remove the recorded responses to these requests from memory and disk."""
         self._cassette.remove(requests)
 
+    @property
+    def calls_a_picture(self) -> int:
+        """Requests that one picture takes."""
+        return 1
+
+    def requests_of(self, picture: Pictures) -> list[str]:
+        """Return the hash of every request that one picture takes."""
+        return [self.request(picture)]
+
     def cost_estimate(self, requests: list[str]) -> CostEstimate:
         """Return the cost of these requests; recorded responses are not requested again."""
         calls = 0 if self.replay else sum(self._recorded(request) is None for request in set(requests))
@@ -140,8 +149,7 @@ class Service:
         requests = [self.request(picture) for picture in pictures]
         missing = {r: p for r, p in zip(requests, pictures, strict=True) if self._recorded(r) is None}
         if missing and self.replay:
-            fix = "Set replay = false to send them, or add the complete file of recorded responses."
-            raise ServiceError(f"{self.name} has no recorded response for {len(missing)} pictures", fix=fix)
+            self._not_recorded(len(missing))
         self._budget.approve([CostEstimate(self.name, self.where, len(missing), self.price)])
         self._fetch(missing, self._models + self._versions_of(set(requests) - set(missing)))
         return [self._response(request) for request in requests]
@@ -172,6 +180,10 @@ class Service:
         lines += [f"{self.name}: {n} pictures refused: {reason}" for reason, n in self._refused.most_common(3)]
         never = sorted(set(self.rename) - self._seen_labels)
         return lines + ([f"{self.name}: rename lists labels that no response has: {never}"] if never else [])
+
+    def _not_recorded(self, count: int) -> None:
+        fix = "Set replay = false to send them, or add the complete file of recorded responses."
+        raise ServiceError(f"{self.name} has no recorded response for {count} pictures", fix=fix)
 
     def _asked(self) -> dict[str, Any]:
         return {"service": self.name, "where": self.where, "encoding": self.encoding, **self._settings()}

@@ -68,6 +68,11 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("adjusted_gap_in_sd", "adjusted gap in standard deviations of the answers", 0.0, "difference", "none"),
     ),
     "likewise.analysis.crowd.panel:panel": (Stat("share", "share", None, "proportion"),),
+    "likewise.analysis.preferences:preferences": (
+        Stat("preference", "share that chooses the focal image, or the edit", 0.5, "proportion", "none"),
+        Stat("first_shown", "share that chooses the image shown first", 0.5, "proportion", "none"),
+        Stat("pairs_refused", "share of requests about pairs that are refused", None, "proportion", "lower"),
+    ),
     "likewise.analysis.slopes.estimate:slopes": (
         Stat("slope", "slope of the relative label rate", 0.0, "difference", "none"),
         Stat("rate_slope", "slope of the label rate", 0.0, "difference", "none"),

@@ -44,7 +44,8 @@ def slopes(
     counterfactuals
         The edited images, with ``parent`` and ``level`` (the edit strength).
     threshold
-        The score from which a label is present; a mapping has one by rater.
+        The score from which a label is present; a mapping has one by rater. NaN: the answer itself is averaged, as for
+        a vision-language model, whose answers are shares and numbers from 0 to 1.
     level
         Confidence level.
     sample
@@ -76,7 +77,7 @@ class Grid:
     quantity: str
     levels: Floats
     present: Floats
-    """1 where the label is there, ``[n, K]``."""
+    """1 where the label is there, or the answer itself, ``[n, K]``."""
     parents: list[str]
     identity: npt.NDArray[np.int64]
 
@@ -105,15 +106,22 @@ def grids(ratings: Ratings, counterfactuals: Images, *, threshold: Threshold) ->
     frame = ratings.frame.dropna(subset=["value"])
     for name in ("parent", "level", "identity"):
         frame[name] = frame["unit"].map(made[name])
-    frame["present"] = (frame["value"] >= limits(frame["rater"], threshold)).astype("float64")
+    frame["present"] = presence(frame, threshold)
     parts = frame.groupby(["rater", "question"], sort=True)
     return [_grid(f"{rater}: {label}", part) for (rater, label), part in parts]
 
 
-def limits(raters: pd.Series, threshold: Threshold) -> pd.Series | float:
+def presence(frame: pd.DataFrame, threshold: Threshold) -> pd.Series:
+    """Return 1 where a label is present and 0 elsewhere; the answer itself where its rater has no threshold (NaN)."""
+    limit = limits(frame["rater"], threshold)
+    present = (frame["value"] >= limit).astype("float64")
+    return present.where(limit.notna(), frame["value"])
+
+
+def limits(raters: pd.Series, threshold: Threshold) -> pd.Series:
     """Return for each rating from which score on the label is present."""
     if not isinstance(threshold, Mapping):
-        return threshold
+        return pd.Series(float(threshold), index=raters.index)
     missing = sorted(set(raters) - set(threshold))
     if missing:
         raise SpecError(f"No threshold for {some(missing)}", fix="Give one for each rater.")

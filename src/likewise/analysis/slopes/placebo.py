@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.analysis.slopes.estimate import Threshold, limits
+from likewise.analysis.slopes.estimate import Threshold, presence
 from likewise.errors import TableError
 from likewise.stats.jackknife import jackknife
 from likewise.tables import Estimates, Images, Ratings
@@ -29,7 +29,7 @@ def rate_shifts(ratings: Ratings, arms: Images, *, threshold: Threshold, level: 
     if ORIGINAL not in set(about["source"]):
         raise TableError("No unedited image was rated", fix="A shift is measured against the originals.")
     frame = ratings.frame.dropna(subset=["value"]).join(about, on="unit")
-    frame = frame.assign(present=(frame["value"] >= limits(frame["rater"], threshold)).astype("float64"))
+    frame = frame.assign(present=presence(frame, threshold))
     constant = frame.groupby(["source", "parent"])["unit"].transform("nunique").eq(1)
     rows: list[dict[str, object]] = []
     for (rater, label), part in frame[constant].groupby(["rater", "question"], sort=True):

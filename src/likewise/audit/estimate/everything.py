@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from likewise.analysis.gaps.estimate import gaps
-from likewise.analysis.labels import LABELED
+from likewise.analysis.labels import ANSWERED, LABELED
 from likewise.analysis.multiplicity import discoveries
 from likewise.analysis.slopes.estimate import slopes
 from likewise.analysis.slopes.placebo import rate_shifts
@@ -25,6 +25,7 @@ from likewise.audit.estimate.groups import group_estimates
 from likewise.audit.estimate.images import image_estimates
 from likewise.audit.estimate.label_noise import label_noise_estimates
 from likewise.audit.estimate.labels import label_gap_estimates
+from likewise.audit.estimate.preferences import preference_estimates
 from likewise.audit.precomputed import precomputed_thresholds
 from likewise.audit.raters import classifies, make_rater
 from likewise.counterfactuals.placebo import RANDOM
@@ -55,7 +56,7 @@ def estimate_everything(context: StageContext) -> Estimates:
         responses = context.responses()
         parts += [*_people_gaps(context, _about(responses, genuine), genuine, pairs)]
         parts += crowd_estimates(context, responses)
-    parts += [*image_estimates(context), *group_estimates(context)]
+    parts += [*preference_estimates(context), *image_estimates(context), *group_estimates(context)]
     if plan.estimate.truth:
         parts.append(context.tables.read(Estimates, context.file(plan.estimate.truth)))
     scaled = _standardized(context, Estimates.together(parts), genuine)
@@ -84,7 +85,7 @@ def _joint_verdicts(
 def _leads(frame: pd.DataFrame, rated: set[str]) -> dict[str, Estimates]:
     """Return for each mean answer that heads the report its gap: the matched one where there is one."""
     gaps = frame[frame["stat"].eq("gap") & frame["sample"].isin(["matched", "all"])]
-    gaps = gaps[~gaps["quantity"].str.contains(f": {LABELED}| at ", regex=True)]
+    gaps = gaps[~gaps["quantity"].str.contains(f": {LABELED}|: {ANSWERED}| at ", regex=True)]
     raters = gaps["quantity"].str.split(": ").str[0]  # also of no rows: partition() then has no columns
     gaps = gaps[~raters.isin(rated)].sort_values("sample", ascending=False, kind="stable")  # matched before all
     return {str(name): Estimates(part.head(1)) for name, part in gaps.groupby("quantity", sort=False)}
@@ -212,7 +213,8 @@ def _slopes(context: StageContext) -> list[Estimates]:
 
 def _labels_present(context: StageContext, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
     """Drop labels that no image of the sweep has, and count them."""
-    there = frame["value"] >= frame["rater"].map(thresholds)
+    limit = frame["rater"].map(thresholds)
+    there = (frame["value"] >= limit) | (limit.isna() & frame["value"].gt(0))
     ever = there.groupby([frame["rater"], frame["question"]]).transform("any")
     never = frame.loc[~ever, ["rater", "question"]].drop_duplicates().groupby("rater").size()
     context.notes += [

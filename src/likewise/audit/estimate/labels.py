@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from likewise.analysis.labels import FEW_LABELS, LABELED, binarize, clip_share_gaps, same_labels, simultaneous_level
+from likewise.analysis.labels import FEW_LABELS, binarize, clip_share_gaps, label_of, same_labels, simultaneous_level
 from likewise.analysis.triangulation import compare_approaches, edited_gaps
 from likewise.audit.context import StageContext
 from likewise.audit.estimate.gaps import gap_estimates
@@ -40,7 +40,7 @@ def _by_letters(model: Any, wanted: Sequence[str], given: Ratings) -> list[str]:
     language = getattr(model, "language", "")
     if language.lower().partition("-")[0] in ("", "en"):
         return []
-    mine = set(given.frame.loc[given.frame["rater"] == model.name, "question"].str.removeprefix(LABELED))
+    mine = set(given.frame.loc[given.frame["rater"] == model.name, "question"].map(label_of))
     found = [label for label in wanted if label in mine - set(model.rename.values())]
     if not found:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, PlainValidator, create_model
 from pydantic_core import PydanticCustomError
@@ -47,7 +47,7 @@ _Known = create_model(  # holds the keys of a MatchSpec, whose own constructor c
     **{entry.name: (Any, None) for entry in dataclasses.fields(MatchSpec)},  # type: ignore[call-overload]
 )
 
-
+COMMERCIAL = "commercial"
 _RETIRED = ("remove_contrast",)  # its own error explains why
 
 
@@ -79,6 +79,8 @@ class Plan:
     contrast: Contrast
     format: int = FORMAT
     seed: int = 0
+    license: Literal["any", "commercial"] = "any"
+    """``commercial`` refuses components with parts for research only."""
     covariates: tuple[str, ...] = ()
     """Columns that are balanced and adjusted for; by default all attributes but the contrast's."""
     vectors: str = ""

@@ -44,6 +44,8 @@ class AuditRequest:
     similarity: bool = False
     scale: float = 1.0
     people: Path | None = None
+    license: str = "any"
+    """``commercial``: no part may be for research only."""
     title: str = "Audit"
     seed: int = 0
     preset: str = "standard"
@@ -64,6 +66,10 @@ class AuditRequest:
         if self.preset not in PRESETS:
             fix = nearest(self.preset, PRESETS) or f"Use {', '.join(PRESETS)}."
             raise PlanError(f"Unknown preset {self.preset!r}", fix=fix)
+        if self.license not in ("any", "commercial"):
+            raise PlanError(f"--license is {self.license!r}", fix="Choose any or commercial.")
+        if self.license == "commercial" and self.images and not spaces:  # the default generator is for research only
+            object.__setattr__(self, "encoder", "sface")
         if not self.table and self.layout != "folders":
             raise PlanError("--table is missing", fix="Only --layout folders works without a table.")
 

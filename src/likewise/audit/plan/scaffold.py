@@ -137,6 +137,8 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
         document.add(tomlkit.comment(line))
     document.add("format", tomlkit.item(FORMAT))
     document.add("seed", tomlkit.item(request.seed))
+    if request.license != "any":
+        document.add("license", commented(request.license, "components with parts for research only are refused"))
     document.add("covariates", commented(names, "balanced by the matching, adjusted for by the estimates"))
     if request.vectors:
         document.add("vectors", commented(relative(request.vectors, folder), "used as they are"))

@@ -56,12 +56,17 @@ class RaterPlan:
     kind: Literal["recognizer", "classifier"]
     name: str
     options: dict[str, Any] = field(default_factory=dict)
+    unedited: bool | None = None
+    """Whether a classifier also rates the unedited images beside [counterfactual], so that unmatched, matched and
+    edited images can be compared. By default every classifier does, except services, which may cost money."""
 
     def __post_init__(self) -> None:
         if not self.name:
             raise PlanError(
                 "A [[rater]] has an empty name", fix="Give the name of a component, an import path or a file."
             )
+        if self.unedited is not None and self.kind == "recognizer":
+            raise PlanError("unedited has no effect on a recognizer", fix="Remove it: trials are always rated.")
 
 
 @dataclass(frozen=True, kw_only=True)

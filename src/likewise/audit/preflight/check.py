@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from likewise.audit.artifacts import IMAGES
+from likewise.audit.edit_service import edit_costs, edit_service
 from likewise.audit.needs import is_missing, needs_of
 from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
@@ -23,6 +24,7 @@ from likewise.audit.precomputed import read_entry
 from likewise.audit.preflight.data import check_data
 from likewise.audit.preflight.durations import durations
 from likewise.audit.preflight.features import check_features
+from likewise.audit.preflight.licenses import check_license
 from likewise.audit.preflight.problem import Check, missing_weight
 from likewise.audit.raters import classifies, costs, services_of
 from likewise.audit.stage import ComponentUse, Stage
@@ -63,6 +65,7 @@ def check_audit(root: str | Path, *, decode: bool = False, measure: bool = False
     images = check_data(found, folder.root, plan, whole=decode, files_only=False)
     stages = enabled_stages(plan)
     check_inputs(found, folder, plan, stages, images)
+    check_license(found, folder, plan, stages)
     check_components(found, folder, plan, stages, names_only=False)
     check_matched_features(found, folder, plan, stages, images)
     check_services(found, folder, plan)
@@ -79,6 +82,7 @@ def preflight(folder: Folder, plan: Plan, stages: Sequence[Stage]) -> Check:
     check_retention(found, plan)
     images = _images(found, folder, plan, stages)
     check_inputs(found, folder, plan, stages, images)
+    check_license(found, folder, plan, stages)
     check_components(found, folder, plan, stages, names_only=True)
     found.raise_problems()
     check_components(found, folder, plan, stages, names_only=False)
@@ -260,13 +264,14 @@ def check_services(found: Check, folder: Folder, plan: Plan) -> None:
     """Check the keys of paid services, and estimate their costs."""
     try:
         services = services_of(folder, plan, Budget())
+        editor = edit_service(folder, plan, Budget())
     except LikewiseError as error:
         found.add(error)
         return
-    for service in services.values():
+    for service in (*services.values(), *([editor] if editor else [])):
         lacking = service.missing()
         state = "key missing" if lacking else "ready"
         found.components.append({"component": f"service {service.name}", "state": state, "license": service.license})
         if lacking:
             found.problem(lacking)
-    found.costs = [str(cost) for cost in costs(folder, plan, services)]
+    found.costs = [str(cost) for cost in (*edit_costs(folder, plan), *costs(folder, plan, services))]

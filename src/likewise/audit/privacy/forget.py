@@ -114,7 +114,10 @@ def _requests(folder: Folder, plan: Plan, person: Person) -> dict[int, set[str]]
             pictures.append(decode(path))
         except ImageError:  # never sent
             continue
-    return {number: {service.request(picture) for picture in pictures} for number, service in services.items()}
+    return {
+        number: {each for picture in pictures for each in service.requests_of(picture)}
+        for number, service in services.items()
+    }
 
 
 def _count(folder: Folder, plan: Plan, requests: dict[int, set[str]]) -> int:

@@ -26,6 +26,7 @@ from likewise.audit.artifacts import (
 )
 from likewise.audit.artifacts import OUTSIDE as OUTSIDE_PIXELS
 from likewise.audit.context import StageContext
+from likewise.audit.edit_service import approved
 from likewise.audit.plan.model import Plan
 from likewise.audit.raters import PATHS, resolved
 from likewise.audit.stage import ComponentUse, Stage, named_weights
@@ -40,16 +41,19 @@ from likewise.counterfactuals.sweep import (
     turned_trials,
     with_partners,
 )
-from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of
+from likewise.counterfactuals.sweep_spec import IMPORT, NONE, PERSON, SKIN, SweepSpec, editor_of
 from likewise.counterfactuals.validity import OUTSIDE
 from likewise.data.contact_sheet import contact_sheet
 from likewise.data.keys import file_of
 from likewise.data.pictures import PictureSource
 from likewise.errors import LikewiseError, TableError
+from likewise.runtime.executor import Executor
 from likewise.runtime.pixels import ImageFolder, inside, traits
 from likewise.runtime.registry import Editor, components
 from likewise.tables import Images
 from likewise.tables.contrast import written
+
+_REGIONS = {SKIN: "facial skin", PERSON: "person", NONE: "none"}
 
 
 class Counterfactual(Stage):
@@ -57,6 +61,7 @@ class Counterfactual(Stage):
 
     name, artifact, section, version, seeded = "counterfactual", COUNTERFACTUALS, "counterfactual", 3, True
     help = "Edit the attribute of some images and leave everything else."
+    paid = True
 
     def enabled(self, plan: Plan) -> bool:
         """Whether the plan has the section."""
@@ -80,9 +85,9 @@ class Counterfactual(Stage):
             return []
         options, late = sweep_spec(folder, plan).options, bool(spec.options.get("latents"))
         found = [ComponentUse("editor", spec.editor, options, late=late)]
-        return found + (
-            [ComponentUse("segmenter", "bisenet"), ComponentUse("detector", spec.detector)] if _masks(spec) else []
-        )
+        region = _region(spec)
+        found += [ComponentUse("segmenter", "bisenet")] if region != NONE else []
+        return found + ([ComponentUse("detector", spec.detector)] if region == SKIN else [])
 
     def weights(self, plan: Plan) -> tuple[str, ...]:
         """Return the editor's weights."""
@@ -100,19 +105,22 @@ class Counterfactual(Stage):
         images, work = _work(context, spec, editor)
         context.notes += _about(context, editor)
         keys = _offered(context, images, spec, editor)
-        parts = list(context.map_chunks("counterfactual", work, keys))
+        parts = _edited(context, spec, editor, work, keys)
         reason = np.concatenate([part["reason"] for part in parts])
         done = [image for image, why in zip(keys, reason, strict=True) if not why]
         groups = dict(zip(images.keys, images.attribute(context.plan.contrast.column).map(written), strict=True))
         context.notes += _counted(keys, parts, work.album, groups)
         if len(done) < 2:
             fix = "Check the images, or mask and detector in [counterfactual]."
-            raise TableError(f"Only {len(done)} of {len(keys)} images could be edited; a sweep needs 2", fix=fix)
+            why = (
+                f" (most often: {Counter(reason[reason != '']).most_common(1)[0][0]})" if len(done) < len(keys) else ""
+            )
+            raise TableError(f"Only {len(done)} of {len(keys)} images could be edited; a sweep needs 2{why}", fix=fix)
         outside = np.concatenate([part["outside"] for part in parts])[reason == ""]
         _put(context, spec, (images, done), work, outside)
         context.summary = {
             "images": len(done), "strengths": list(spec.strengths), "attribute": editor.attribute,
-            "mask": "facial skin" if spec.masked(editor) else "none", "placebo arms": list(work.arms),
+            "mask": _REGIONS[spec.region(editor)], "placebo arms": list(work.arms),
             "toy": bool(getattr(editor, "toy", False)),
             "toward": getattr(editor, "focal", "") or written(context.plan.contrast.focal),
             "held": list(editor.held) if hasattr(editor, "held") else None,
@@ -123,15 +131,28 @@ def _options(plan: Plan) -> dict[str, Any]:
     return plan.counterfactual.options if plan.counterfactual else {}
 
 
-def _masks(spec: SweepSpec) -> bool:
-    """Whether edits are masked, by the class of the editor alone: an instance may be slow to make."""
+def _edited(
+    context: StageContext, spec: SweepSpec, editor: Editor, work: Sweep, keys: list[str]
+) -> list[dict[str, Any]]:
+    """Edit chunk by chunk; an endpoint is called from this process, and resumes from its recorded answers."""
+    if not approved(context, spec, editor, keys):
+        return list(context.map_chunks("counterfactual", work, keys))
+    here = Executor(chunk=context.plan.executor.chunk, retries=0)
+    with context.reporter.task("counterfactual", len(keys)) as progress:
+        parts = list(here.map(replace(work, editor=editor), keys, progress=progress))
+    context.notes += getattr(editor, "remarks", list)()
+    return parts
+
+
+def _region(spec: SweepSpec) -> str:
+    """Return where edits may show, by the class of the editor alone: an instance may be slow to make."""
     if spec.mask:
-        return spec.mask != "none"
+        return spec.mask
     try:
         factory = components("editor")[spec.editor]()
     except (KeyError, LikewiseError, ImportError):
-        return False
-    return getattr(factory, "mask", "skin") != "none"
+        return NONE
+    return str(getattr(factory, "mask", SKIN))
 
 
 def sweep_spec(folder: Folder, plan: Plan) -> SweepSpec:
@@ -140,8 +161,13 @@ def sweep_spec(folder: Folder, plan: Plan) -> SweepSpec:
     assert spec is not None  # enabled only with the section
     options = resolved(folder, spec.options)
     found = components("editor").get(spec.editor)
-    if found is not None and "focal" in inspect.signature(found()).parameters:
+    if spec.editor == IMPORT and options.get("images"):
+        options["images"] = str(folder.root / str(options["images"]))
+    takes = inspect.signature(found()).parameters if found is not None else {}
+    if "focal" in takes:
         options.setdefault("focal", written(plan.contrast.focal))
+    if "attribute" in takes and takes["attribute"].default is inspect.Parameter.empty:
+        options.setdefault("attribute", spec.attribute or plan.contrast.column)
     return replace(spec, options=options)
 
 
@@ -149,7 +175,8 @@ def _work(context: StageContext, spec: SweepSpec, editor: Editor) -> tuple[Image
     """Return what is edited and how: photographs inside a mask, or whole pictures in the generator's frame."""
     pictures, arms = context.folder.work(f"{context.key}-pictures"), arms_of(spec, editor)
     if not spec.masked(editor):
-        images, album = context.framed()
+        whole = spec.region(editor) == PERSON  # photographs as they are
+        images, album = (context.images(), context.album(context.images())) if whole else context.framed()
         return images, Sweep(spec, album, pictures, context.plan.seed, arms)
     from likewise.counterfactuals.masked_sweep import MaskedSweep, frame_for, segmenter  # noqa: PLC0415  # networks load late
 
@@ -174,6 +201,11 @@ def _offered(context: StageContext, images: Images, spec: SweepSpec, editor: Edi
         there = [image for image in images.keys if image in latents]
         if len(there) < len(images):
             context.notes.append(f"{len(images) - len(there)} images have no latent and are not edited")
+        images = images.subset(there)
+    ready = getattr(editor, "images", None)
+    if ready is not None:  # a set that is there already
+        there = [image for image in images.keys if image in ready]
+        context.notes.append(f"{len(images) - len(there)} of {len(images)} images are not in the set of edits")
         images = images.subset(there)
     keys = chosen(images, spec, seed=context.plan.seed, contrast=contrast)
     if not context.plan.recognizers:

@@ -9,13 +9,15 @@ import numpy as np
 from likewise.audit.artifacts import COUNTERFACTUALS, DESCRIBED, IMAGES, RATINGS, TRIALS
 from likewise.audit.cached_work import cached
 from likewise.audit.context import StageContext
+from likewise.audit.pair_questions import ShownPairs, pair_artifacts, pairs_asked, preferences_of
 from likewise.audit.plan.model import Plan
 from likewise.audit.plan.sections import RaterPlan
 from likewise.audit.precomputed import precomputed_ratings
 from likewise.audit.raters import (
     Shown,
-    costs,
+    exact_costs,
     is_service,
+    labels_images,
     make_rater,
     rater_files,
     rater_name,
@@ -36,7 +38,7 @@ from likewise.rating.rate import (
     said_nothing,
     side_by_side,
 )
-from likewise.runtime.executor import Executor, Result
+from likewise.runtime.executor import Executor, Progress, Result
 from likewise.runtime.pixels import ImageFolder
 from likewise.runtime.registry import Classifier
 from likewise.services.base import Service
@@ -56,7 +58,7 @@ class Rate(Stage):
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
         """Return the images, the trials and the counterfactuals."""
-        return (IMAGES if plan.describe is None else DESCRIBED, TRIALS, COUNTERFACTUALS)
+        return (IMAGES if plan.describe is None else DESCRIBED, TRIALS, COUNTERFACTUALS, *pair_artifacts(plan))
 
     def options(self, plan: Plan) -> dict[str, Any]:
         """Return the raters."""
@@ -82,11 +84,14 @@ class Rate(Stage):
         """Write the ratings."""
         plan = context.plan
         services = services_of(context.folder, plan, context.budget)
-        context.budget.approve(costs(context.folder, plan, services, _labeled(context) if services else None))
+        asked = {number: _asked(context, plan.rater[number], service) for number, service in services.items()}
+        context.budget.approve([exact_costs(service, *asked[number]) for number, service in services.items()])
         parts = [
             _rate_trials(context, rater)
             if rater.kind == "recognizer"
-            else _rate_labels(context, rater, services.get(number))
+            else _rate_by_service(context, services[number], *asked[number])
+            if number in services
+            else _rate_labels(context, rater)
             for number, rater in enumerate(plan.rater)
         ]
         if any(entry.recognizes for entry in plan.precomputed):
@@ -143,13 +148,19 @@ def _labeled(context: StageContext) -> Shown:
     return images.keys, context.album(images)
 
 
-def _rate_labels(context: StageContext, rater: RaterPlan, service: Service | None) -> Ratings:
+def _asked(context: StageContext, rater: RaterPlan, service: Service) -> tuple[list[Shown], list[ShownPairs]]:
+    """Return what a service is asked about: single images, and pairs of them."""
+    shown = [_labeled(context)] if service.calls_a_picture else []
+    if shown and context.plan.counterfactual is not None and labels_images(context.plan, rater):
+        shown.append((context.images().keys, context.album(context.images())))
+    return shown, pairs_asked(context, service)
+
+
+def _rate_labels(context: StageContext, rater: RaterPlan) -> Ratings:
     keys, album = _labeled(context)
-    if service is not None:
-        return _rate_by_service(context, service, keys, album)
     classifier = context.register_rater("classifier", make_rater(context.folder, rater))
     found = _scored(context, rater, classifier, keys, album)
-    if context.plan.counterfactual is None:
+    if context.plan.counterfactual is None or not labels_images(context.plan, rater):
         return found
     images = context.images()  # the unedited images too: the same labels, unmatched and matched
     unedited = _scored(context, rater, classifier, images.keys, context.album(images), "unedited")
@@ -172,21 +183,34 @@ def _scored(
     return rate_images(keys, labels, scores, classifier)
 
 
-def _rate_by_service(context: StageContext, service: Service, keys: list[str], album: ImageFolder) -> Ratings:
+def _rate_by_service(context: StageContext, service: Service, shown: list[Shown], pairs: list[ShownPairs]) -> Ratings:
     """Call a service from this process, whatever the executor: a stopped run resumes from its recorded responses."""
-    here = Executor(chunk=context.plan.executor.chunk, retries=0)
+    context.register_rater("classifier", service)
+    keys = [key for part, _ in shown for key in part]
     responses: list[LabelResponse | None] = []
-
-    def call(chunk: list[str]) -> Result:
-        for _, pictures in album.stacks(chunk):
-            responses.extend(service.responses(pictures))
-        return {}
-
     with context.reporter.task(service.name, len(keys)) as progress:
-        for _ in here.map(call, keys, progress=progress):
-            pass
+        for part, album in shown:
+            responses += _responses(context, service, part, album, progress)
+    found = [preferences_of(context, service, each) for each in pairs]
     context.notes += service.remarks()
+    if not keys:
+        return Ratings.together(found)
     labels, scores = side_by_side([columns(scores_by_label(responses), len(keys))], service.name)
     context.notes += said_nothing(service.name, scores, service.threshold)
     context.notes += said_foreign(service.name, labels, service.language)
-    return rate_images(keys, labels, scores, context.register_rater("classifier", service))
+    return Ratings.together([rate_images(keys, labels, scores, service), *found])
+
+
+def _responses(
+    context: StageContext, service: Service, keys: list[str], album: ImageFolder, progress: Progress
+) -> list[LabelResponse | None]:
+    here, found = Executor(chunk=context.plan.executor.chunk, retries=0), list[LabelResponse | None]()
+
+    def call(chunk: list[str]) -> Result:
+        for _, pictures in album.stacks(chunk):
+            found.extend(service.responses(pictures))
+        return {}
+
+    for _ in here.map(call, keys, progress=progress):
+        pass
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -102,12 +103,18 @@ def _too_strong(verdict: Verdict) -> list[str]:
     ]
 
 
+def _by_group(reason: Hashable, part: pd.Series, groups: pd.Series) -> str:
+    counts = groups.loc[part.index].value_counts()
+    return f"{reason} ({', '.join(f'{group} {count}' for group, count in counts.items())})"
+
+
 def _excluded(context: StageContext, reasons: pd.Series, made: Images) -> list[str]:
     if reasons.empty:
         return []
     parents = made.frame.drop_duplicates("parent").set_index("parent")
     lost = parents.loc[reasons.index, context.plan.contrast.column].map(written).value_counts().to_dict()
-    why = ", ".join(f"{reason} ({count})" for reason, count in reasons.value_counts().items())
+    why = "; ".join(_by_group(reason, part, parents[context.plan.contrast.column].map(written))
+                    for reason, part in reasons.groupby(reasons))  # fmt: skip
     return [
         f"The edits of {len(reasons)} of {len(parents)} images are not valid and are excluded from the slopes: {why}. "
         f"By group: {lost}."

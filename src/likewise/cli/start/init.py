@@ -22,6 +22,7 @@ def init(folder: Path | None, force: bool, times: bool | None, **given: Any) -> 
     from likewise.audit.plan.request import AuditRequest
     from likewise.audit.plan.scaffold import init_audit, need_free, write_plan
     from likewise.audit.plan.scores import ScoresRequest, scores_plan
+    from likewise.audit.preflight.need_license import need_license
     from likewise.cli.start.questions import ask_folder, ask_request
 
     asks = _nothing_given()
@@ -32,6 +33,7 @@ def init(folder: Path | None, force: bool, times: bool | None, **given: Any) -> 
         text, lines = scores_plan(place, request)
         lines = [*write_plan(place, text, lines, force=force), f"next: likewise run {place}"]
     else:
+        need_license(place, request)
         lines = init_audit(place, request, force=force)
         lines[-1:-1] = _times(request, times)
     for line in lines:

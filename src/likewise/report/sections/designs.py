@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from likewise.report.names import EDITED, LABELED, UNMATCHED, Naming, first, quantity
+from likewise.report.names import EDITED, UNMATCHED, Naming, first, is_label, quantity
 from likewise.report.numbers import confidence, interval, p_equals, signed, significant
 from likewise.tables import Contrast, Estimates
 
@@ -52,7 +52,7 @@ def panels(estimates: Estimates, contrast: Contrast, naming: Naming | None = Non
 def label_panels(estimates: Estimates, naming: Naming | None = None, *, most: int = 4) -> list[Panel]:
     """Return panels of the labels with the largest differences, in percentage points; a label has no worse side."""
     frame, names = estimates.frame, naming or Naming()
-    gaps = frame[frame["quantity"].str.contains(f": {LABELED}", regex=False) & frame["stat"].eq("gap")]
+    gaps = frame[frame["quantity"].map(is_label).astype(bool) & frame["stat"].eq("gap")]
     gaps = gaps[gaps["sample"].isin(["matched", "all"])].assign(size=gaps["estimate"].abs())
     largest = gaps.sort_values("size", ascending=False, kind="stable")["quantity"].drop_duplicates().head(most)
     return [Panel(name, _plain_designs(frame[frame["quantity"] == name], names), "") for name in largest]

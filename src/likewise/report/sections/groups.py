@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.report.names import LABELED, first, measure, plain, quantity, system
+from likewise.report.names import first, is_label, measure, plain, quantity, system
 from likewise.report.numbers import MISSING, interval, percent, points, ratio, significant
 from likewise.tables import Estimates
 
@@ -61,7 +61,7 @@ def _entry(estimates: Estimates, name: str, sample: str) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "quantity": name, "name": quantity(name), "measure": measure(name), "system": system(name),
-        "label": LABELED in name, "rows": rows,
+        "label": is_label(name), "rows": rows,
         "reference": reference,
         "highest": _end(groups.iloc[0], write), "lowest": _end(groups.iloc[-1], write),
         "largest": MISSING if largest is None else gap(largest), "ratio": _ratio(highest_over_lowest),

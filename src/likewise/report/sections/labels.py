@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.report.names import EDITED, LABELED, UNMATCHED, Naming, first
+from likewise.report.names import EDITED, UNMATCHED, Naming, first, is_label, label, system
 from likewise.report.numbers import MISSING, number, p_value, significant
 from likewise.tables import Contrast, Estimates
 
@@ -22,7 +22,7 @@ _DESIGNS = {
 
 def many_labels(frame: pd.DataFrame) -> set[str]:
     """Return the quantities that are labels, if they are too many to be reported one by one."""
-    gaps = frame[frame["stat"].eq("gap") & frame["quantity"].str.contains(f": {LABELED}", regex=False)]
+    gaps = frame[frame["stat"].eq("gap") & frame["quantity"].map(is_label).astype(bool)]
     labels = set(gaps["quantity"])
     return labels if len(labels) > FEW else set()
 
@@ -32,8 +32,7 @@ def label_tables(estimates: Estimates) -> list[dict[str, Any]]:
     frame = estimates.frame
     tables: dict[str, list[dict[str, str]]] = {}
     for name, found in _labels(frame[frame["quantity"].isin(many_labels(frame))]):
-        rater, _, label = name.partition(f": {LABELED}")
-        tables.setdefault(rater, []).append({"label": label, **_row(found)})
+        tables.setdefault(system(name), []).append({"label": label(name), **_row(found)})
     return [{"rater": rater, "rows": rows} for rater, rows in tables.items()]
 
 
@@ -46,8 +45,8 @@ def label_finding(estimates: Estimates, contrast: Contrast, naming: Naming | Non
         return ""
     words = {"matched": names.matched, "adjusted": names.adjusted, "edited": EDITED, "all": UNMATCHED}
     counted = [
-        f"{sum(significant(rows.get(design)) for rows in found)} ({label})"
-        for design, label in words.items()
+        f"{sum(significant(rows.get(design)) for rows in found)} ({word})"
+        for design, word in words.items()
         if any(design in rows and pd.notna(rows[design]["low"]) for rows in found)
     ]
     return (

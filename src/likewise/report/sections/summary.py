@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from likewise.report.names import (
-    LABELED,
     Naming,
     first,
     imbalance,
-    label,
+    is_label,
     measure,
     plain,
     system,
@@ -154,7 +153,7 @@ class Summary:
         line = self._line(frame, largest)
         words = f"{clear} of {len(gaps)} labels differ (simultaneous intervals)"
         kind = "different" if clear else "open"
-        name = f"Share labeled {label(largest)} (largest difference of {len(gaps)} labels)"
+        name = f"{measure(largest)} (largest difference of {len(gaps)} labels)"
         return Line(
             **{**vars(line), "measure": name, "verdict": Verdict(kind, words if clear else f"inconclusive: {words}")}
         )
@@ -181,7 +180,7 @@ class Summary:
 def is_share(quantity: str) -> bool:
     """Whether a quantity is a share of images or answers, which is written in percent."""
     question = quantity.partition(": ")[2]
-    return " at " in quantity or question == "same" or question.startswith(LABELED)
+    return " at " in quantity or question == "same" or is_label(quantity)
 
 
 def _bounded(row: pd.Series | None) -> str:

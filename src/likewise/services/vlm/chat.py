@@ -11,9 +11,10 @@ import base64
 import csv
 import hashlib
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ class VisionLanguageModel(HttpService):
     question also yields the label ``NAME: refused``. A picture for which no variant has an answer is an empty rating.
     """
 
+    threshold: float = float("nan")
+    """NaN: answers are shares and numbers from 0 to 1 and are averaged as they are. With a number, an answer that
+    reaches it counts as 1 and others as 0."""
     model: str
     """The model's name at the endpoint."""
     questions: tuple[Any, ...]
@@ -69,12 +73,17 @@ class VisionLanguageModel(HttpService):
     """An optional system message."""
     detail: str = "auto"
     """The image detail that is requested."""
+    language: str = field(init=False, default="en")
+    """Labels are the names of the questions."""
 
     def __post_init__(self) -> None:
         self.name = f"vlm {self.model}"
         self.questions = read_questions(self.questions)
         self._check_options()
+        averaged = math.isnan(self.threshold)
+        self.threshold = 0.5 if averaged else self.threshold  # the base class checks a number
         super().__post_init__()
+        self.threshold = math.nan if averaged else self.threshold
         self._variants = [variant for question in self.questions for variant in question.variants(repeats=self.repeats)]
         self._unparsed: list[dict[str, str]] = []
         self._asked_for: Counter[str] = Counter()
@@ -183,27 +192,58 @@ class VisionLanguageModel(HttpService):
         if self._cassette.path is not None:
             self._ledger = self._cassette.path.with_suffix(".unparsed.csv")
 
-    def request(self, picture: Pictures) -> str:
-        """Hash everything that is asked about one picture."""
-        together = "".join(self.request_of(Asked((picture,), variant)) for variant in self._single)
-        return hashlib.sha256(together.encode()).hexdigest()
+    @property
+    def pair_questions(self) -> tuple[Question, ...]:
+        """The questions about two images."""
+        return tuple(question for question in self.questions if question.kind == "pair")
 
-    def cost_of(self, pictures: Sequence[Pictures]) -> CostEstimate:
-        """Return the cost of the calls that are not recorded yet."""
-        asked = {self.request_of(Asked((picture,), variant)) for picture in pictures for variant in self._single}
-        calls = 0 if self.replay else sum(self._recorded(request) is None for request in asked)
-        return CostEstimate(self.name, self.where, calls, self.price)
+    @property
+    def calls_a_pair(self) -> int:
+        """Requests for one pair: wordings x orders x repeats, over all questions about two images."""
+        return len(self._paired)
+
+    def requests_of(self, picture: Pictures) -> list[str]:
+        """Return the hash of every request about one picture."""
+        return [self.request_of(Asked((picture,), variant)) for variant in self._single]
+
+    def pair_requests(self, first: Pictures, second: Pictures, *, question: str) -> list[str]:
+        """Return the hash of every request about one pair."""
+        return [self.request_of(Asked((first, second), variant)) for variant in self._about(question)]
+
+    def responses(self, pictures: Pictures) -> list[LabelResponse | None]:
+        """Return the answers to all questions about single images, picture by picture; NaN where there is none."""
+        found = self.score(pictures)
+        return [
+            LabelResponse({label: float(values[row]) for label, values in found.items()})
+            for row in range(len(pictures))
+        ]
 
     def score(self, pictures: Pictures) -> dict[str, Array]:
         """Return each label's value ``[n]``; NaN where no variant of its question was answered."""
         answers = self._answers([Asked((picture,), variant) for picture in pictures for variant in self._single])
         return self._averaged(answers, self._single, len(pictures))
 
-    def prefer(self, first: Pictures, second: Pictures) -> dict[str, Array]:
-        """Return for each pair ``[n]`` how often the first image is chosen, over both orders of presentation."""
-        pairs = zip(first, second, strict=True)
-        asked = [Asked((one, other), variant) for one, other in pairs for variant in self._paired]
-        return self._averaged(self._answers(asked), self._paired, len(first))
+    def prefer(
+        self, first: Sequence[Pictures] | Pictures, second: Sequence[Pictures] | Pictures, *, question: str = ""
+    ) -> dict[str, Array]:
+        """Return for each pair ``[n]`` how often the first image is chosen, over both orders of presentation.
+
+        ``NAME: shown first`` is how often the image that was shown first is chosen, whichever it is: 0.5 without an
+        order effect. With ``question`` only that one is asked.
+        """
+        variants = self._about(question)
+        asked = [Asked((one, other), each) for one, other in zip(first, second, strict=True) for each in variants]
+        answers = self._answers(asked)
+        found = self._averaged(answers, variants, len(first))
+        for each in {variant.question.name: variant.question for variant in variants}.values():
+            rows = np.array([_places(entry, answer) for entry, answer in zip(asked, answers, strict=True)])
+            mine = np.array([variant.question is each for variant in variants])
+            own = rows.reshape(len(first), len(variants))[:, mine]
+            found[each.shown_first] = np.array([_mean(row[~np.isnan(row)].tolist()) for row in own], np.float32)
+        return found
+
+    def _about(self, question: str) -> list[Variant]:
+        return [variant for variant in self._paired if question in ("", variant.question.name)]
 
     def _answers(self, asked: list[Asked]) -> list[Parsed]:
         requests = [self.request_of(entry) for entry in asked]
@@ -268,6 +308,14 @@ class VisionLanguageModel(HttpService):
             if refused or lost:
                 lines.append(f"{self.name}, {name}: {refused:,} of {total:,} requests refused, {lost:,} not parsed")
         return lines
+
+
+def _places(asked: Asked, answer: Parsed) -> float:
+    """Return whether the image that was shown first was chosen; NaN without an answer."""
+    if not answer.values:
+        return float("nan")
+    first = answer.values[asked.variant.question.name]
+    return 1 - first if asked.variant.swapped else first
 
 
 def _mean(values: list[float]) -> float:

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
-from likewise.errors import SpecError
+from likewise.errors import SpecError, nearest
 
 Kind = Literal["yes_no", "choice", "pair", "number", "text"]
+MATCHED, EDITS, AGAINST = "matched", "edits", "original"
+PAIRS = (MATCHED, EDITS, AGAINST)
+"""Which two images a pair question shows."""
 _NAME = re.compile(r"[\w][\w .\-]{0,59}")
 FIRST, SECOND = "first", "second"
 """The answers to a question about two images, as the model gives them."""
@@ -47,6 +50,10 @@ class Question:
     """Of ``number``: the largest answer."""
     coding: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Of ``text``: a code is present where one of its words or phrases occurs."""
+    pairs: tuple[str, ...] = ()
+    """Of ``pair``: which images are shown: ``matched`` (focal and reference image of a matched pair), ``edits`` (the
+    same image edited to +1 and to -1), ``original`` (an edit and its original, with the reconstruction as a placebo).
+    Empty: matched pairs, and edits where the plan has them."""
     orders: int = 2
     """Orders in which options are presented: rotations, beginning with the given one and its reverse."""
 
@@ -59,6 +66,12 @@ class Question:
                 raise SpecError(f"Question {self.name!r} of kind {self.kind!r} {problem} the key {key!r}")
         if self.kind == "choice" and len({option.casefold() for option in self.options}) < max(len(self.options), 2):
             raise SpecError(f"Question {self.name!r} needs at least two different options")
+        if self.pairs and self.kind != "pair":
+            raise SpecError(f"Question {self.name!r} of kind {self.kind!r} does not use the key 'pairs'")
+        unknown = [entry for entry in self.pairs if entry not in PAIRS]
+        if unknown:
+            fix = nearest(unknown[0], PAIRS) or f"Choose from {', '.join(PAIRS)}."
+            raise SpecError(f"Question {self.name!r}: pairs has {unknown[0]!r}", fix=fix)
         if self.kind == "number" and not self.low < self.high:
             raise SpecError(f"Question {self.name!r}: low must be below high, not {self.low:g} and {self.high:g}")
         if not 1 <= self.orders <= 24:
@@ -85,6 +98,11 @@ class Question:
     def refused(self) -> str:
         """The quantity of refusals."""
         return f"{self.name}: refused"
+
+    @property
+    def shown_first(self) -> str:
+        """The quantity of a pair question that shows an order effect: how often the image shown first is chosen."""
+        return f"{self.name}: shown first"
 
     def variants(self, *, repeats: int) -> list[Variant]:
         """Return every variant: wordings x orders x repeats."""

@@ -38,11 +38,13 @@ class ChatServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
+        """The address that a client is given."""
         return f"http://127.0.0.1:{self.server_port}/v1"
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize, disable_nagle_algorithm = 65536, True  # one packet an answer: two would wait for an acknowledgment
     server: ChatServer
 
     def log_message(self, *args: object) -> None:

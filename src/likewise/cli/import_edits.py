@@ -1,0 +1,48 @@
+"""likewise import-edits: a ready set of counterfactual images, checked like any other edits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from likewise.errors import SpecError
+
+
+@click.command("import-edits")
+@click.argument("folder", metavar="DIR")
+@click.argument("edits", type=click.Path(path_type=Path), metavar="EDITS")
+@click.option("--table", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Table with a row an edit.")
+@click.option("--layout", default="", help="table, folders (one a strength) or names (ORIGINAL_LEVEL.png).")
+@click.option("--parent", default="parent", help="Column of the original's key.")
+@click.option("--strength", default="strength", help="Column of the strength, or of the level.")
+@click.option("--file", default="file", help="Column of the edited picture.")
+@click.option("--arm", default="", help="Column of the placebo arm: empty, reconstruct or random.")
+@click.option("--level", "levels", multiple=True, metavar="WORD=STRENGTH", help="Strength of a level, e.g. male=-1.")
+@click.option("--separator", default="_", help="What separates the original's name from the level in file names.")
+@click.option("--attribute", default="", help="What the edits change; by default the contrast's column.")
+@click.option("--mask", default="", help="Where an edit may show: person (the default), skin or none.")
+@click.option("--name", default="", help="What the set is called in the report.")
+def import_edits(
+    folder: str, edits: Path, table: Path | None, layout: str, parent: str, strength: str, file: str, arm: str,
+    levels: tuple[str, ...], separator: str, attribute: str, mask: str, name: str,
+) -> None:  # fmt: skip
+    """Check a set of edited pictures in EDITS and make it the counterfactuals of the audit in DIR."""
+    from likewise.audit.tools.import_edits import import_edits as imported
+    from likewise.counterfactuals.foreign.manifest import EditSet
+
+    given = EditSet(
+        images=edits, table=table, layout=layout, parent=parent, strength=strength, file=file, arm=arm,
+        levels=dict(map(_level, levels)), separator=separator,
+    )  # fmt: skip
+    for line in imported(folder, given, attribute=attribute, mask=mask, name=name).lines():
+        click.echo(line)
+    click.echo(f"wrote edits.csv and [counterfactual]; next: likewise run {folder}")
+
+
+def _level(text: str) -> tuple[str, float]:
+    word, _, number = text.rpartition("=")
+    try:
+        return word, float(number)
+    except ValueError:
+        raise SpecError(f"Cannot read the level {text[:40]!r}", fix="Write --level female=1") from None

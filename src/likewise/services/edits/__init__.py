@@ -1,0 +1,1 @@
+"""Image editors behind an OpenAI-compatible images-edit endpoint."""
