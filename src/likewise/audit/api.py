@@ -314,10 +314,10 @@ def audit(
     >>> images, table = lw.World(identities=20, seed=1).write(folder / "photos")
     >>> done = lw.audit(
     ...     table, images, out=folder / "audit", contrast=("perceived_gender", "female", "male"),
-    ...     raters=["recognizer:world"], generator="world", progress=False,
+    ...     raters=["recognizer:world"], encoder="columns", covariates=["perceived_age"], progress=False,
     ... )
-    >>> done.report().name, len(done.matches)
-    ('report.html', 10)
+    >>> done.report().name, done.matches.unit, len(done.matches)
+    ('report.html', 'trial', 4)
     """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
