@@ -74,7 +74,7 @@ def drawn_faces(count: int, seed: int) -> Faces:
     from likewise.runtime.registry import to_pictures  # noqa: PLC0415
     from likewise.tables import Vectors  # noqa: PLC0415
 
-    editor = DirectionEditor(size=SIZE, detail="drawn")
+    editor = DirectionEditor(size=SIZE, detail="drawn", focal="female")
     generator, mean = editor.generator, editor.generator.mean_w()
     w = mean + 0.7 * (generator.sample_w(count, seed) - mean)
     latents = np.repeat(w[:, None], generator.rows, axis=1).astype(np.float32)  # [n, L, D]
