@@ -11,6 +11,7 @@ import pytest
 from benchmarks.stand_ins.edits import editing
 
 import likewise as lw
+from likewise.audit.privacy.forget import forget
 from likewise.audit.stages import read_plan
 from likewise.cli.main import main
 from likewise.demo.toy import make_toy
@@ -100,6 +101,31 @@ def test_edits_that_change_something_else_leave_no_finding(tmp_path, rule, reaso
 def test_refusals_are_counted_by_group(tmp_path):
     _, notes = verdict(tmp_path, refusing)
     assert "refused by the content filter" in notes and "By group: {'male'" in notes.replace('\\"', "'")
+
+
+def test_forget_removes_recorded_pictures(tmp_path):
+    plan = toy(tmp_path)
+    with editing(clean) as server:
+        (tmp_path / "audit.toml").write_text(plan.replace("{sweep}", SWEEP.format(url=server.url)))
+        main(["run", str(tmp_path), "--quiet"])
+    assert list(tmp_path.glob("cassettes/*/*.image"))
+    who = lw.Images.read(tmp_path / "faces.csv").frame["identity"].iloc[0]
+    forget(tmp_path, str(who))
+    assert not list(tmp_path.glob("cassettes/*/*.image")) and not list(tmp_path.glob("cassettes/*.jsonl"))
+
+
+def test_forget_removes_ready_edits_of_the_person_alone(tmp_path):
+    folder, edits = tmp_path / "audit", tmp_path / "edits"
+    toy(folder)
+    ready_set(folder, edits)
+    imported(folder, str(edits), "--level", "man=-1", "--level", "neither=0", "--level", "woman=1")
+    image = pd.read_csv(folder / "edits.csv")["parent"].iloc[0]
+    who = lw.Images.read(folder / "faces.csv").frame.set_index("image").loc[image, "identity"]
+    before = len(list(edits.rglob("*.png")))
+    forget(folder, str(who))
+    left = pd.read_csv(folder / "edits.csv")
+    assert len(list(edits.rglob("*.png"))) == len(left) == before - 3
+    assert not left["parent"].eq(image).any()
 
 
 def ready_set(folder: Path, edits: Path, rule: object = clean) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.design.features import freed_components, row_groups
+from likewise.design.features import freed_components, principal_components, row_groups
 from likewise.errors import VectorError
 
 STEP, GRADIENT = [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]
@@ -52,3 +52,11 @@ def test_what_has_no_components_is_an_error():
     _, vectors = latents()
     with pytest.raises(VectorError, match="does not change the score"):
         freed_components(vectors, 2, step=[0.0, 1.0, 0.0], gradient=GRADIENT)
+
+
+def test_components_of_more_numbers_than_images_are_those_of_the_whole_matrix():
+    values = np.random.default_rng(5).normal(size=(12, 40))
+    wide = principal_components(lw.Vectors([str(k) for k in range(12)], values, source="toy"), 3).values
+    centered = values - values.mean(axis=0)
+    u, s, _ = np.linalg.svd(centered, full_matrices=False)
+    np.testing.assert_allclose(np.abs(wide), np.abs(u[:, :3] * s[:3]), atol=1e-5)

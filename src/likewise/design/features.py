@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import eigh
 
 from likewise.design.search.points import Points, mean_rows
 from likewise.errors import SpecError, VectorError
@@ -160,10 +161,18 @@ def freed_components(
 
 
 def _components(values: Floats, count: int) -> Floats:
-    """Return the leading principal components ``[n, count]``, each with a sign that is fixed."""
+    """Return the leading principal components ``[n, count]``, each with a sign that is fixed.
+
+    The smaller of the two matrices of products is decomposed: pixels have more numbers than there are images.
+    """
     values = values - values.mean(axis=0)
-    _, axes = np.linalg.eigh(values.T @ values)
-    axes = axes[:, ::-1][:, :count]
+    wide = values.shape[1] > values.shape[0]
+    products = values @ values.T if wide else values.T @ values
+    _, axes = eigh(products, subset_by_index=(len(products) - count, len(products) - 1))
+    axes = axes[:, ::-1]  # [min(n, D), count]
+    if wide:
+        axes = values.T @ axes
+        axes = axes / np.maximum(np.linalg.norm(axes, axis=0), 1e-300)
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(count)] < 0, -1.0, 1.0)
     return np.asarray(values @ axes)
 

@@ -122,6 +122,11 @@ class Service:
         asked = {**self._asked(), "pixels": pixels, "shape": list(picture.shape)}
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
+    @property
+    def recordings(self) -> Path | None:
+        """The file of recorded responses."""
+        return self._cassette.path
+
     def recorded(self, requests: set[str]) -> int:
         """Count the recorded responses to these requests."""
         return self._cassette.count(requests)

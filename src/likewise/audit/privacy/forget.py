@@ -9,6 +9,7 @@ from pathlib import Path
 from likewise.audit.api import LOG
 from likewise.audit.artifacts import ALIGNED, COUNTERFACTUALS, EXCLUDED
 from likewise.audit.cached_work import content_cache
+from likewise.audit.pair_questions import has_pairs
 from likewise.audit.plan.model import Plan
 from likewise.audit.privacy.ledger import Ledger
 from likewise.audit.privacy.sources import Person, Source, mentions, person_of, remove, sources_of
@@ -70,8 +71,9 @@ def forget(root: str | Path, identity: str, *, agree: Callable[[Erasure], bool] 
         person = _found(folder, plan, identity)
         requests = _requests(folder, plan, person)
         found = Erasure(
-            person, sources_of(folder.root, plan, person), _artifacts(folder), _count(folder, plan, requests)
-        )
+            person, sources_of(folder.root, plan, person),
+            [*_artifacts(folder), *_mixed_recordings(folder, plan)], _count(folder, plan, requests),
+        )  # fmt: skip
         if agree is not None and not agree(found):
             return Erasure(person, [], [], 0)
         Ledger.read(folder.root).enter(identity, folder.root, found.counts)  # first: a stopped erasure is on record
@@ -97,6 +99,20 @@ def _artifacts(folder: Folder) -> list[Path]:
     names = [name for stage in STAGES for name in (stage.artifact, f"{stage.artifact}.json")]
     every = [folder.path(name) for name in (*names, ".work", *_DRAWN)]
     return [path for path in dict.fromkeys(every) if path.exists()]
+
+
+def _mixed_recordings(folder: Folder, plan: Plan) -> list[Path]:
+    """Return recordings that no request of a single image leads to: answers about pairs, and edited pictures.
+
+    They are removed whole: a pair shows two people, and the requests of an editor depend on its prompts.
+    """
+    found = [service.recordings for service in services_of(folder, plan, Budget()).values() if has_pairs(service)]
+    sweep = plan.counterfactual
+    if sweep is not None and sweep.editor == "http":
+        own = [folder.root / str(given) for given in [sweep.options.get("cassette")] if given]
+        own += [path.with_name(f"{path.name}.jsonl") for path in folder.path("cassettes").glob("*/")]
+        found += [path for cassette in own for path in (cassette, cassette.with_suffix(""))]
+    return [path for path in dict.fromkeys(found) if path is not None and path.exists()]
 
 
 def _requests(folder: Folder, plan: Plan, person: Person) -> dict[int, set[str]]:

@@ -58,7 +58,21 @@ def sources_of(root: Path, plan: Plan, person: Person) -> list[Source]:
     found += [_vectors(root / path, person) for path in vectors if path]
     if plan.collect and plan.collect.crowd == "file" and plan.collect.options.get("path"):
         found.append(_answers(root / str(plan.collect.options["path"]), person))
+    found += _ready_edits(root, plan, person)
     return [source for source in found if source.count]
+
+
+def _ready_edits(root: Path, plan: Plan, person: Person) -> list[Source]:
+    """Return the manifest of a ready set of edits, and the edits of the person's images."""
+    sweep = plan.counterfactual
+    if sweep is None or sweep.editor != "import":
+        return []
+    manifest, pictures = root / str(sweep.options["path"]), root / str(sweep.options["images"])
+    if not manifest.is_file():
+        return []
+    frame, _ = read_frame(manifest, text=("parent", "file"))
+    files = [pictures / name for name in frame.loc[frame["parent"].map(person.has), "file"]]
+    return [_answers(manifest, person), *(Source(path, 1, path.unlink) for path in files if path.is_file())]
 
 
 def _images(root: Path, plan: Plan, person: Person) -> list[Source]:
