@@ -94,7 +94,7 @@ def test_labels_alone_are_compared_between_groups(at_hand, tmp_path, capsys):
     assert "1 of 2 labels are compared" in err  # everybody is a person
     gaps = lw.Estimates.read(tmp_path / "estimates.parquet").where(stat="gap").frame
     assert set(gaps["quantity"]) == {"api: Share labeled Smile"}
-    assert set(gaps["sample"]) == {"all", "matched"}
+    assert set(gaps["sample"]) == {"all", "matched", "overlap-weighted"}
     assert "Share labeled Smile (api)" in (tmp_path / "report.html").read_text()
 
 

@@ -99,7 +99,7 @@ def test_every_strength_is_validated(level):
     )
     for question, value, reason in broken:
         found = reasons(answers(at={("good", level, question): value}))
-        assert found.get("good") == reason
+        assert reason in found.get("good", "")
         assert "leaky" not in found.index
 
 

@@ -137,7 +137,7 @@ def test_separated_groups_are_said_in_the_first_line(world, contrast):
     far = lw.Vectors(world.faces.keys, np.c_[side.to_numpy() * 9, np.arange(len(side)) % 7], source="apart")
     spec = lw.MatchSpec(distance="propensity", caliper={"score": float("inf")})
     found = lw.match(world.faces, far, contrast, spec)
-    assert "little to stand on" in str(found).splitlines()[0]
+    assert "little overlap to match in" in str(found).splitlines()[0]
 
 
 def test_the_overlap_is_diagnosed(world, mild, contrast):
