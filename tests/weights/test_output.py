@@ -91,7 +91,7 @@ def test_verify_finds_changed_bytes(index, capsys):
     assert "tiny: intact" in capsys.readouterr().out
     where("tiny").write_bytes(b"degraded")
     assert exits("verify") == 6
-    assert "tiny (6 bytes instead of 3000000)" in capsys.readouterr().err
+    assert "tiny (8 bytes instead of 3000000)" in capsys.readouterr().err
     assert exits("verify", "gender-v1") == 6
 
 
