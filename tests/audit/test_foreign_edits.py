@@ -128,6 +128,20 @@ def test_forget_removes_ready_edits_of_the_person_alone(tmp_path):
     assert not left["parent"].eq(image).any()
 
 
+def test_forget_deletes_nothing_outside_of_the_set(tmp_path):
+    folder, edits, precious = tmp_path / "audit", tmp_path / "edits", tmp_path / "precious.txt"
+    toy(folder)
+    ready_set(folder, edits)
+    imported(folder, str(edits), "--level", "man=-1", "--level", "neither=0", "--level", "woman=1")
+    precious.write_text("not yours")
+    manifest = pd.read_csv(folder / "edits.csv")
+    manifest.loc[0, "file"] = "../precious.txt"
+    manifest.to_csv(folder / "edits.csv", index=False)
+    who = lw.Images.read(folder / "faces.csv").frame.set_index("image").loc[manifest["parent"].iloc[0], "identity"]
+    forget(folder, str(who))
+    assert precious.read_text() == "not yours"
+
+
 def ready_set(folder: Path, edits: Path, rule: object = clean) -> pd.DataFrame:
     """Write a ready set of edits beside the toy audit."""
     rows = []

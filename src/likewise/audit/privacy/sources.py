@@ -63,16 +63,17 @@ def sources_of(root: Path, plan: Plan, person: Person) -> list[Source]:
 
 
 def _ready_edits(root: Path, plan: Plan, person: Person) -> list[Source]:
-    """Return the manifest of a ready set of edits, and the edits of the person's images."""
+    """Return the manifest of a ready set of edits, and the edits of the person's images, inside its folder only."""
     sweep = plan.counterfactual
     if sweep is None or sweep.editor != "import":
         return []
-    manifest, pictures = root / str(sweep.options["path"]), root / str(sweep.options["images"])
+    manifest, pictures = root / str(sweep.options["path"]), (root / str(sweep.options["images"])).resolve()
     if not manifest.is_file():
         return []
     frame, _ = read_frame(manifest, text=("parent", "file"))
-    files = [pictures / name for name in frame.loc[frame["parent"].map(person.has), "file"]]
-    return [_answers(manifest, person), *(Source(path, 1, path.unlink) for path in files if path.is_file())]
+    files = [(pictures / name).resolve() for name in frame.loc[frame["parent"].map(person.has), "file"]]
+    inside = [path for path in files if path.is_relative_to(pictures) and path.is_file()]
+    return [_answers(manifest, person), *(Source(path, 1, path.unlink) for path in inside)]
 
 
 def _images(root: Path, plan: Plan, person: Person) -> list[Source]:
