@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.counterfactuals.artifacts import artifact_logits, features, network_input, parameters_of
-from likewise.counterfactuals.synthetic_artifacts import ARTIFACTS, add_artifact
+from likewise.counterfactuals.validation.artifacts import artifact_logits, features, network_input, parameters_of
+from likewise.counterfactuals.validation.synthetic_artifacts import ARTIFACTS, add_artifact
 
 STRENGTHS = (-2.0, -1.0, 1.0, 2.0)
 SHARE, SIZE = 0.72, 256

@@ -27,12 +27,12 @@ import pandas as pd
 
 import likewise as lw
 from benchmarks.projection import TUNING, album, subset
-from likewise.counterfactuals.default_validators import Edited, choose_validators
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
-from likewise.counterfactuals.validate import groups_of, validate_edits
-from likewise.counterfactuals.validators import Validators
-from likewise.counterfactuals.validity import (
+from likewise.counterfactuals.validation.default_validators import Edited, choose_validators
+from likewise.counterfactuals.validation.validate import groups_of, validate_edits
+from likewise.counterfactuals.validation.validators import Validators
+from likewise.counterfactuals.validation.validity import (
     ARTIFACT,
     BEYOND,
     PERSON,

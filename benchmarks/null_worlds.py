@@ -28,14 +28,14 @@ from likewise.analysis.slopes.estimate import slopes
 from likewise.analysis.slopes.tests import slope_tests
 from likewise.audit.context import StageContext
 from likewise.audit.estimate.everything import estimate_everything
+from likewise.audit.folder.store import Folder
 from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
 from likewise.audit.plan.sections import CollectPlan, DataPlan
-from likewise.audit.store import Folder
 from likewise.report.names import Naming
 from likewise.report.page import cleaned
-from likewise.report.sections.error_rates import error_findings
-from likewise.report.sections.labels import label_finding, many_labels
+from likewise.report.sections.findings.error_rates import error_findings
+from likewise.report.sections.findings.labels import label_finding, many_labels
 from likewise.report.sections.summary import Summary
 from likewise.report.sentences import gap_findings, slope_finding
 from likewise.tables import Contrast, Estimates, Images, Matches, MatchSpec, Ratings, Trials

@@ -37,7 +37,7 @@ from likewise.audit.plan.sections import (
 from likewise.cli.main import cli
 from likewise.cli.stage_commands import stage_help
 from likewise.counterfactuals.sweep_spec import SweepSpec
-from likewise.counterfactuals.validity import ValiditySpec
+from likewise.counterfactuals.validation.validity import ValiditySpec
 from likewise.runtime.executor import Executor
 from likewise.runtime.registry import KINDS
 from likewise.tables import STATS, MatchSpec

@@ -28,8 +28,8 @@ OLD_NAMES = {  # keys and members of version 0.1, which are still read
     "src/likewise/audit/plan/migrations.py",
     "src/likewise/errors.py",
     "src/likewise/plugins.py",
-    "src/likewise/report/sections/slopes.py",
-    "src/likewise/report/sections/validity.py",
+    "src/likewise/report/sections/findings/slopes.py",
+    "src/likewise/report/sections/sample/validity.py",
     "src/likewise/runtime/registry.py",
 }
 QUOTED = re.compile(r"(?:distance|projection|matches_distance)_recogniser\S*")  # names of published files

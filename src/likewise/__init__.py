@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from likewise.analysis.verdict import verdicts
     from likewise.analysis.verification.error_rates import error_rates
     from likewise.audit.api import Audit, audit
-    from likewise.audit.comparison import compare
+    from likewise.audit.results.comparison import compare
     from likewise.audit.scores import scores
     from likewise.counterfactuals.edit import counterfactual
-    from likewise.counterfactuals.validate import validate_edits
+    from likewise.counterfactuals.validation.validate import validate_edits
     from likewise.data.describe import describe
     from likewise.design.balance.table import balance
     from likewise.design.levels import match_levels
@@ -66,7 +66,7 @@ _HOME = {
     "balance": "likewise.design.balance.table",
     "by_group": "likewise.analysis.groups.estimate",
     "collect": "likewise.rating.collect",
-    "compare": "likewise.audit.comparison",
+    "compare": "likewise.audit.results.comparison",
     "counterfactual": "likewise.counterfactuals.edit",
     "describe": "likewise.data.describe",
     "embed": "likewise.rating.embed",
@@ -84,7 +84,7 @@ _HOME = {
     "sensitivity": "likewise.analysis.sensitivity.matched_gaps",
     "slopes": "likewise.analysis.slopes.estimate",
     "trials": "likewise.design.trials",
-    "validate_edits": "likewise.counterfactuals.validate",
+    "validate_edits": "likewise.counterfactuals.validation.validate",
     "verdicts": "likewise.analysis.verdict",
 }
 _PACKAGES = ("audit", "report")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.audit.cached_work import CachedWork
+from likewise.audit.folder.cached_work import CachedWork
 from likewise.cli.main import main
 from likewise.data.keys import file_of
 from likewise.runtime.content_cache import ContentCache, file_digest

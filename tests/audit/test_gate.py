@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from likewise.audit.gate import METRICS, Gate, check_gates, decide
+from likewise.audit.results.gate import METRICS, Gate, check_gates, decide
 from likewise.cli.main import cli
 from likewise.errors import SpecError
 from likewise.stats.intervals import Interval

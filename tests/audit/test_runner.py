@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.audit.store import Folder, digest_of
+from likewise.audit.folder.store import Folder, digest_of
 from likewise.cli.main import main
 from shell import PROJECT, run
 

@@ -12,12 +12,12 @@ import pytest
 
 import likewise as lw
 from likewise.audit import stages
-from likewise.audit.artifacts import IMAGES
 from likewise.audit.context import StageContext
+from likewise.audit.folder.artifacts import IMAGES
+from likewise.audit.folder.store import Folder
+from likewise.audit.folder.table_cache import TableCache
 from likewise.audit.plan.model import Plan
 from likewise.audit.stage import ComponentUse, Stage
-from likewise.audit.store import Folder
-from likewise.audit.table_cache import TableCache
 from likewise.cli.stage_commands import stage_help
 from likewise.tables.table import Table
 from shell import run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from likewise.audit.store import PLAN, Folder, Sidecar, digest_of, key_of
+from likewise.audit.folder.store import PLAN, Folder, Sidecar, digest_of, key_of
 from likewise.errors import BusyError, ReadOnlyError, SpaceError, StoreError, VersionError
 from likewise.tables.io import replacing, write_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import likewise as lw
+from likewise.audit.folder.store import Folder
 from likewise.audit.runner import run
-from likewise.audit.store import Folder
 from likewise.errors import PlanError
 from likewise.runtime.progress import Quiet
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import likewise as lw
-from likewise.audit.store import Folder
+from likewise.audit.folder.store import Folder
 from shell import run
 
 ENGINE = "\n[executor]\nchunk = 6\n"

@@ -91,8 +91,8 @@ def test_ratings_of_a_service_equal_those_of_its_model(ready, server, capsys):
 
 def _directly(audit: Path) -> pd.DataFrame:
     from likewise.audit.context import StageContext
+    from likewise.audit.folder.store import Folder
     from likewise.audit.stages import read_plan
-    from likewise.audit.store import Folder
 
     made, album = StageContext(Folder(audit), read_plan(audit / "audit.toml")).counterfactuals()
     wide = pd.DataFrame(WorldClassifier().score(album(made.keys))).assign(unit=made.keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.counterfactuals.artifacts import (
+from likewise.counterfactuals.validation.artifacts import (
     MOST_TINT,
     WEIGHTS,
     artifact_scores,
@@ -14,7 +14,7 @@ from likewise.counterfactuals.artifacts import (
     recolor,
     tint,
 )
-from likewise.counterfactuals.synthetic_artifacts import ARTIFACTS, add_artifact
+from likewise.counterfactuals.validation.synthetic_artifacts import ARTIFACTS, add_artifact
 from likewise.simulation.components import WorldArtifacts, WorldEditor
 
 _Y, _X = np.mgrid[-1:1:48j, -1:1:48j]

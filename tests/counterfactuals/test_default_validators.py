@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from likewise.counterfactuals import default_validators as validators
-from likewise.counterfactuals.default_validators import RECOGNIZERS, Edited, choose_validators, kind_of
-from likewise.counterfactuals.validity import ValiditySpec
+from likewise.counterfactuals.validation import default_validators as validators
+from likewise.counterfactuals.validation.default_validators import RECOGNIZERS, Edited, choose_validators, kind_of
+from likewise.counterfactuals.validation.validity import ValiditySpec
 
 AGE = "40-49 + 50-59 + 60-69 + 70 or more"
 

@@ -11,8 +11,8 @@ import likewise as lw
 from broken_editors import Aging, Ghost, Nothing, Reverse, Tint
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec
-from likewise.counterfactuals.validate import groups_of, validate_edits
-from likewise.counterfactuals.validity import ARTIFACT, ValiditySpec, assess, valid_edits
+from likewise.counterfactuals.validation.validate import groups_of, validate_edits
+from likewise.counterfactuals.validation.validity import ARTIFACT, ValiditySpec, assess, valid_edits
 from likewise.errors import TableError
 from likewise.rating.rate import rate
 from likewise.runtime.pixels import save

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.counterfactuals.measure_edits import MeasureEdits
-from likewise.counterfactuals.validators import Validators
-from likewise.counterfactuals.validity import DRIFT, PERSON, TARGET, ValiditySpec
+from likewise.counterfactuals.validation.measure_edits import MeasureEdits
+from likewise.counterfactuals.validation.validators import Validators
+from likewise.counterfactuals.validation.validity import DRIFT, PERSON, TARGET, ValiditySpec
 from likewise.data.keys import file_of, key_of
 from likewise.errors import SpecError
 from likewise.models.detectors import detected_faces

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from likewise.counterfactuals.validity import (
+from likewise.counterfactuals.validation.validity import (
     ARTIFACT,
     CONTROL,
     DRIFT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from invariants import check_images
-from likewise.cli.audit import LAYOUTS as OFFERED
+from likewise.cli.options.plan import LAYOUTS as OFFERED
 from likewise.data.layouts import LAYOUTS, Source
 from likewise.errors import ImageError, SpecError, TableError
 

@@ -18,7 +18,7 @@ from likewise.report.figures.loss_curve import descent_figure, pixels_of
 from likewise.report.figures.style import NARROW, WIDE, text, to_svg
 from likewise.report.figures.verification import det_plot, score_plot
 from likewise.report.names import Naming
-from likewise.report.sections.designs import curves, panels
+from likewise.report.sections.findings.designs import curves, panels
 from report.rows import balance_of, make_point, make_row
 
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import likewise as lw
-from likewise.report.sections.gallery import BLOCKS, SIDE, Exhibit, Gallery, Shot, Wall, strip, thumbnail
+from likewise.report.sections.sample.gallery import BLOCKS, SIDE, Exhibit, Gallery, Shot, Wall, strip, thumbnail
 from likewise.tables.trials import Trials
 
 PEOPLE = 6

@@ -17,8 +17,8 @@ from likewise.errors import LikewiseError
 from likewise.report.names import Naming
 from likewise.report.numbers import interval, number, p_value, percent
 from likewise.report.page import PARTS, cleaned, write_report
-from likewise.report.sections.labels import many_labels
-from likewise.report.sections.slopes import unchanged
+from likewise.report.sections.findings.labels import many_labels
+from likewise.report.sections.findings.slopes import unchanged
 from report.rows import balance_of, make_point, make_row, operating_rows
 
 ABSOLVING = {"fair", "fairness", "unbiased", "debiased", "bias-free", "certified", "compliant", "pass", "passed"}

@@ -7,16 +7,22 @@ import pytest
 
 import likewise as lw
 from likewise.report.names import Naming
-from likewise.report.sections.balance import balance_rows, energy_sentence, excluded_rows, joint_rows, sample_table
-from likewise.report.sections.crowd import families
-from likewise.report.sections.designs import conclusion, curve_sentence, curves, panels
-from likewise.report.sections.error_rates import enrollment_rows, error_findings, recognizers
-from likewise.report.sections.fidelity import fidelity_rows
-from likewise.report.sections.gaps import gap_tables
-from likewise.report.sections.labels import label_finding, label_tables, many_labels
-from likewise.report.sections.slopes import placebo_tables, plotted_labels, slope_tables, validity_rows
-from likewise.report.sections.truth import truth_rows
-from likewise.report.sections.validity import overlap_sentence, overlap_warning
+from likewise.report.sections.findings.crowd import families
+from likewise.report.sections.findings.designs import conclusion, curve_sentence, curves, panels
+from likewise.report.sections.findings.error_rates import enrollment_rows, error_findings, recognizers
+from likewise.report.sections.findings.gaps import gap_tables
+from likewise.report.sections.findings.labels import label_finding, label_tables, many_labels
+from likewise.report.sections.findings.slopes import placebo_tables, plotted_labels, slope_tables, validity_rows
+from likewise.report.sections.findings.truth import truth_rows
+from likewise.report.sections.sample.balance import (
+    balance_rows,
+    energy_sentence,
+    excluded_rows,
+    joint_rows,
+    sample_table,
+)
+from likewise.report.sections.sample.fidelity import fidelity_rows
+from likewise.report.sections.sample.validity import overlap_sentence, overlap_warning
 from report.rows import balance_of, make_point, make_row, operating_rows
 
 EMPTY = lw.Estimates.of([])

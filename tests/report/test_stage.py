@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from likewise.audit.plan.sections import ReportPlan
 from likewise.audit.runner import run
-from likewise.audit.stages.report import _today
+from likewise.audit.stages.results.report import _today
 from likewise.cli.main import cli
 from likewise.report.sections.front_matter import FrontMatter
 from likewise.runtime.progress import Quiet

@@ -7,10 +7,10 @@ import pytest
 
 import likewise as lw
 from likewise.report.names import Naming
-from likewise.report.sections.fidelity import fidelity_differs
+from likewise.report.sections.sample.fidelity import fidelity_differs
+from likewise.report.sections.sample.validity import checks, dependence, residual
 from likewise.report.sections.summary import Line, Summary, is_share
-from likewise.report.sections.validity import checks, dependence, residual
-from likewise.tables.matches import DROPPED
+from likewise.tables.matching.matches import DROPPED
 from report.rows import balance_of, make_point, make_row, operating_rows
 
 BALANCED, APART = balance_of(age=(-0.9, 0.0)), balance_of(age=(-0.9, 0.3))

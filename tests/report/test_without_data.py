@@ -9,9 +9,9 @@ import pytest
 
 import likewise as lw
 from likewise.report.page import write_report
-from likewise.report.sections.designs import label_panels
+from likewise.report.sections.findings.designs import label_panels
 from likewise.report.sections.front_matter import FrontMatter
-from likewise.report.sections.gallery import Exhibit, Shot, Wall
+from likewise.report.sections.sample.gallery import Exhibit, Shot, Wall
 from report.rows import balance_of, make_row, operating_rows
 
 

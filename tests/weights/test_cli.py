@@ -51,7 +51,7 @@ def test_fetch_for_an_audit_gets_what_it_lacks(monkeypatch, tmp_path):
     preflight.missing_weights = lambda folder: asked.append(folder) or ["gender-v1", "retinaface"]
     monkeypatch.setitem(sys.modules, "likewise.audit.preflight", preflight)
     fetched = []
-    monkeypatch.setattr("likewise.cli.weights_output.fetch", lambda names, **_: fetched.extend(names) or [])
+    monkeypatch.setattr("likewise.cli.weights.output.fetch", lambda names, **_: fetched.extend(names) or [])
     run("fetch", "sface", "--for", str(tmp_path))
     assert asked == [tmp_path]
     assert fetched == ["sface", "gender-v1", "retinaface"]

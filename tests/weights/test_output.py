@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from likewise.audit.folder.store import Folder
 from likewise.audit.runner import run
-from likewise.audit.store import Folder
 from likewise.cli.main import main
 from likewise.errors import WeightsError
 from likewise.models.detectors import registry as detector_registry

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from likewise.audit.artifacts import (
+from likewise.audit.context import StageContext
+from likewise.audit.estimate.groups import requests
+from likewise.audit.folder.artifacts import (
     BALANCE,
     COUNTERFACTUALS,
     ESTIMATES,
@@ -22,18 +24,16 @@ from likewise.audit.artifacts import (
     TRIALS,
     VALIDITY,
 )
-from likewise.audit.context import StageContext
-from likewise.audit.estimate.groups import requests
+from likewise.audit.folder.store import PLAN, Folder
+from likewise.audit.folder.table_cache import Readable, TableCache
 from likewise.audit.plan.compose import compose_plan
 from likewise.audit.plan.model import Plan
 from likewise.audit.plan.sections import GroupsPlan
 from likewise.audit.preflight.check import check_audit
 from likewise.audit.preflight.problem import Check
-from likewise.audit.raters import make_rater
+from likewise.audit.raters.planned import make_rater
 from likewise.audit.runner import CURRENT, Outcome, Run, preview, run
 from likewise.audit.stages import enabled_stages, read_plan
-from likewise.audit.store import PLAN, Folder
-from likewise.audit.table_cache import Readable, TableCache
 from likewise.errors import StageError, StoreError
 from likewise.runtime.cpu import let_idle_threads_sleep
 from likewise.runtime.progress import Quiet, reporter

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from likewise.audit.artifacts import (
+from likewise.audit.folder.artifacts import (
     ALIGNED,
     BALANCE,
     COUNTERFACTUALS,
@@ -26,10 +26,10 @@ from likewise.audit.artifacts import (
     VALIDITY,
     VARIANTS,
 )
+from likewise.audit.folder.store import Folder
+from likewise.audit.folder.table_cache import TableCache
 from likewise.audit.plan.model import Plan
-from likewise.audit.store import Folder
-from likewise.audit.table_cache import TableCache
-from likewise.counterfactuals.validity import valid_edits
+from likewise.counterfactuals.validation.validity import valid_edits
 from likewise.data.keys import file_of
 from likewise.errors import LikewiseError
 from likewise.runtime.cpu import tune

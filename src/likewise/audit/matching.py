@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.audit.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.context import StageContext
+from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
 from likewise.design.features import freed_components, scores

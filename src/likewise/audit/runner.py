@@ -9,16 +9,16 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from likewise.audit.artifacts import COUNTERFACTUALS, RATINGS
 from likewise.audit.context import StageContext
-from likewise.audit.edit_service import edit_costs
+from likewise.audit.folder.artifacts import COUNTERFACTUALS, RATINGS
+from likewise.audit.folder.store import PLAN, Folder, Sidecar, digest_of, key_of, versions
+from likewise.audit.folder.table_cache import TableCache
 from likewise.audit.plan.model import Plan
 from likewise.audit.preflight.check import preflight
-from likewise.audit.raters import costs, services_of
+from likewise.audit.raters.edit_service import edit_costs
+from likewise.audit.raters.planned import costs, services_of
 from likewise.audit.stage import Stage
 from likewise.audit.stages import enabled_stages, plan_of, read_plan
-from likewise.audit.store import PLAN, Folder, Sidecar, digest_of, key_of, versions
-from likewise.audit.table_cache import TableCache
 from likewise.errors import LikewiseWarning, PlanError, StageError, nearest, some
 from likewise.runtime.progress import Reporter
 from likewise.services.budget import Budget

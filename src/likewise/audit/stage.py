@@ -1,6 +1,6 @@
 """Stage: one step of an audit. It declares what it reads, needs and writes; the runner does the rest.
 
-A stage is one file in ``audit/stages`` and one entry in the list ``STAGES``. The commands, ``likewise check``, the
+A stage is one file under ``audit/stages`` and one entry in the list ``STAGES``. The commands, ``likewise check``, the
 staleness of artifacts and the report's provenance all follow from what it declares.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from likewise.audit.context import StageContext
+from likewise.audit.folder.store import Folder
 from likewise.audit.plan.model import Plan
-from likewise.audit.store import Folder
 from likewise.runtime.pixels import digest
 from likewise.weights import content_of
 

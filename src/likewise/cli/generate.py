@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from likewise.cli.options import cost_options
+from likewise.cli.options.shared import cost_options
 from likewise.errors import SpecError
 
 

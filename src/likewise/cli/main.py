@@ -11,16 +11,14 @@ from typing import Any
 import click
 
 from likewise import __version__
-from likewise.cli.audit import plan_options
-from likewise.cli.compare import compare
-from likewise.cli.directions import directions, lambdas
-from likewise.cli.editor import editor
-from likewise.cli.fader import fader
 from likewise.cli.failures import failure
 from likewise.cli.generate import generate
-from likewise.cli.groups import groups
 from likewise.cli.import_edits import import_edits
-from likewise.cli.options import cost_options, executor_options, run_options
+from likewise.cli.inspection.compare import compare
+from likewise.cli.inspection.groups import groups
+from likewise.cli.options.plan import plan_options
+from likewise.cli.options.shared import cost_options, executor_options, run_options
+from likewise.cli.options.sweep import sweep_options
 from likewise.cli.power import power
 from likewise.cli.run import run_audit
 from likewise.cli.stage_commands import is_paid, stage_help
@@ -28,10 +26,12 @@ from likewise.cli.start.doctor import doctor
 from likewise.cli.start.init import init
 from likewise.cli.start.scores import scores
 from likewise.cli.study.commands import study
-from likewise.cli.sweep_options import sweep_options
+from likewise.cli.training.directions import directions, lambdas
+from likewise.cli.training.editor import editor
+from likewise.cli.training.fader import fader
 from likewise.cli.upkeep.cache import cache
 from likewise.cli.upkeep.forget import forget
-from likewise.cli.weights import weights
+from likewise.cli.weights.commands import weights
 from likewise.errors import InputError
 from likewise.runtime.cpu import let_idle_threads_sleep
 
@@ -147,7 +147,7 @@ def check(folder: str, decode: bool, measure: bool, as_json: bool) -> None:
     Exit code 2 when a run would fail.
     """
     from likewise.audit.preflight.check import check_audit
-    from likewise.cli.check import lines_of
+    from likewise.cli.start.check import lines_of
 
     found = check_audit(folder, decode=decode, measure=measure)
     click.echo(json.dumps(found.plain(), indent=1, default=str) if as_json else "\n".join(lines_of(found)))
@@ -167,7 +167,7 @@ def demo(
     folder: str, toy: bool, allow: tuple[str, ...], dry_run: bool, quiet: bool, as_json: bool, **given: Any
 ) -> None:
     """Generate synthetic identities with known effects, audit them, and write the report."""
-    from likewise.cli.demo import start_demo
+    from likewise.cli.start.demo import start_demo
 
     start_demo(Path(folder), toy=toy, allow=allow, quiet=quiet, **given)
     run_audit(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
@@ -183,7 +183,7 @@ def demo(
 @click.option("--amount", "amounts", type=float, multiple=True, help="Standard deviations; default: -2 -1 1 2.")
 def show(path: Path, image: str | None, **given: Any) -> None:
     """Print what an artifact contains, or draw an image beside its reconstruction."""
-    from likewise.cli.show import shown, shown_image
+    from likewise.cli.inspection.show import shown, shown_image
 
     for line in [shown(path)] if image is None and not any(given.values()) else shown_image(path, image, **given):
         click.echo(line)

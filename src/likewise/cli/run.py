@@ -76,14 +76,14 @@ def run_audit(
 def _gates(folder: str, conditions: Sequence[str]) -> list[Any]:
     """Read the conditions of --fail-if before any work; their systems are those of the plan."""
     from likewise.audit.api import Audit
-    from likewise.audit.gate import check_gates
+    from likewise.audit.results.gate import check_gates
 
     return check_gates(conditions, Audit(folder).systems) if conditions else []
 
 
 def _decided(folder: str, gates: list[Any]) -> list[Any]:
     from likewise.audit.api import Audit
-    from likewise.audit.gate import decide
+    from likewise.audit.results.gate import decide
 
     estimates = Audit(folder).estimates if gates else None
     return [decide(gate, estimates) for gate in gates]  # type: ignore[arg-type]

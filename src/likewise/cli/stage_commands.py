@@ -23,7 +23,7 @@ def _stated() -> dict[str, dict[str, Any]]:
     spec = find_spec(_PACKAGE)
     assert spec is not None and spec.submodule_search_locations is not None
     folder = Path(spec.submodule_search_locations[0])
-    classes = {name: said for path in folder.glob("*.py") for name, said in _classes(path)}
+    classes = {name: said for path in folder.rglob("*.py") for name, said in _classes(path)}
     return {classes[name]["name"]: classes[name] for name in _order(folder / "__init__.py")}
 
 

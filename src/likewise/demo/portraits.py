@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.audit.store import PLAN
+from likewise.audit.folder.store import PLAN
 from likewise.demo.data_sections import data_sections
 from likewise.errors import StoreError, TableError
 from likewise.latents.directions import Directions, shipped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from likewise.audit.store import PLAN
+from likewise.audit.folder.store import PLAN
 from likewise.demo.data_sections import data_sections
 from likewise.runtime.progress import Reporter
 from likewise.simulation import World

@@ -17,7 +17,7 @@ from likewise.design.search.metric import Euclid, Metric
 from likewise.design.search.points import Floats, Index, points, scatter_width
 from likewise.errors import SpecError, TableError, nearest, some
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
-from likewise.tables.caliper import Limit, Width
+from likewise.tables.matching.caliper import Limit, Width
 
 Mask = npt.NDArray[np.bool_]
 Within = Sequence[tuple[Vectors, float]]

@@ -19,7 +19,7 @@ import pandas as pd
 
 from likewise.errors import SpecError, TableError, VectorError, nearest, some
 from likewise.tables import Contrast, Images, Matches, MatchSpec, Trials, Vectors
-from likewise.tables.caliper import Limit
+from likewise.tables.matching.caliper import Limit
 
 MEAN, DIFFERENCE = " (mean)", " (difference)"
 ONE_SIDE = "its images are of both groups"

@@ -33,27 +33,33 @@ from likewise.report.sections.annex import (
     model_cards,
     present,
 )
-from likewise.report.sections.balance import balance_rows, energy_sentence, excluded_rows, joint_rows, sample_table
-from likewise.report.sections.crowd import families
-from likewise.report.sections.designs import curve_sentence, curves, label_panels, panels
-from likewise.report.sections.error_rates import enrollment_rows, error_findings, recognizers
-from likewise.report.sections.fidelity import fidelity_differs, fidelity_rows
-from likewise.report.sections.front_matter import FrontMatter, datasheet
-from likewise.report.sections.gallery import Wall, strip
-from likewise.report.sections.gaps import gap_tables
-from likewise.report.sections.groups import group_sections
-from likewise.report.sections.labels import label_finding, label_tables, many_labels
-from likewise.report.sections.preferences import preference_finding, preference_tables
-from likewise.report.sections.slopes import (
+from likewise.report.sections.findings.crowd import families
+from likewise.report.sections.findings.designs import curve_sentence, curves, label_panels, panels
+from likewise.report.sections.findings.error_rates import enrollment_rows, error_findings, recognizers
+from likewise.report.sections.findings.gaps import gap_tables
+from likewise.report.sections.findings.groups import group_sections
+from likewise.report.sections.findings.labels import label_finding, label_tables, many_labels
+from likewise.report.sections.findings.preferences import preference_finding, preference_tables
+from likewise.report.sections.findings.slopes import (
     edit_validity,
     placebo_tables,
     plotted_labels,
     slope_tables,
     validity_rows,
 )
+from likewise.report.sections.findings.truth import truth_rows
+from likewise.report.sections.front_matter import FrontMatter, datasheet
+from likewise.report.sections.sample.balance import (
+    balance_rows,
+    energy_sentence,
+    excluded_rows,
+    joint_rows,
+    sample_table,
+)
+from likewise.report.sections.sample.fidelity import fidelity_differs, fidelity_rows
+from likewise.report.sections.sample.gallery import Wall, strip
+from likewise.report.sections.sample.validity import checks, overlap_sentence, overlap_warning, residual
 from likewise.report.sections.summary import Summary
-from likewise.report.sections.truth import truth_rows
-from likewise.report.sections.validity import checks, overlap_sentence, overlap_warning, residual
 from likewise.report.sentences import balance_verdict, gap_findings, slope_finding
 from likewise.tables import Contrast, Estimates, Matches
 from likewise.tables.io import write_text
@@ -133,7 +139,7 @@ def write_report(
     front
         Date, auditor, organization, system version, plan hash and what is known about the data.
     walls, blurred
-        The gallery, as :class:`likewise.report.sections.gallery.Gallery` returns it, and whether it is pixelated.
+        The gallery, as :class:`likewise.report.sections.sample.gallery.Gallery` returns it, and whether it is pixelated.
     undecodable
         Names of files that could not be read as an image.
 

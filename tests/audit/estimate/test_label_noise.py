@@ -10,7 +10,7 @@ from benchmarks.null_worlds import NullWorld
 from likewise.audit.estimate.label_noise import label_noise_estimates, true_labels
 from likewise.audit.plan.sections import EstimatePlan
 from likewise.errors import TableError
-from likewise.report.sections.crowd import families
+from likewise.report.sections.findings.crowd import families
 from likewise.tables import Estimates, Ratings
 
 

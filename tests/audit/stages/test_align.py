@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import likewise as lw
+from likewise.audit.folder.store import Folder
 from likewise.audit.runner import run
-from likewise.audit.stages import align, read_plan
-from likewise.audit.store import Folder
+from likewise.audit.stages import read_plan
+from likewise.audit.stages.images import align
 from likewise.models.detectors import registry
 from likewise.models.detectors.detection import Detection
 from likewise.runtime.progress import Quiet

@@ -13,8 +13,8 @@ from likewise.audit.runner import run
 from likewise.report.figures.verification import score_plot
 from likewise.report.names import Naming
 from likewise.report.numbers import number
-from likewise.report.sections.balance import energy_sentence, excluded_rows, joint_rows
-from likewise.report.sections.validity import overlap_sentence, overlap_warning
+from likewise.report.sections.sample.balance import energy_sentence, excluded_rows, joint_rows
+from likewise.report.sections.sample.validity import overlap_sentence, overlap_warning
 from likewise.runtime.progress import Quiet
 
 CONTRAST = lw.Contrast("perceived_gender", focal="female", reference="male")

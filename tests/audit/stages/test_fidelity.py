@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import likewise as lw
+from likewise.audit.folder.store import Folder
 from likewise.audit.runner import run
-from likewise.audit.store import Folder
 from likewise.errors import PlanError
 from likewise.latents import fidelity
 from likewise.runtime.progress import Quiet
@@ -82,7 +82,7 @@ def test_rates_that_differ_are_pointed_out(audit, monkeypatch):
     def some_women_fail(ratings, **_):
         return [image for image in ratings.frame["unit"].drop_duplicates() if image not in out]
 
-    monkeypatch.setattr("likewise.audit.stages.fidelity.passed", some_women_fail)
+    monkeypatch.setattr("likewise.audit.stages.vectors.fidelity.passed", some_women_fail)
     (outcome,) = stages(folder, "fidelity")
     assert any("different rates" in note and "female" in note for note in outcome.notes)
 

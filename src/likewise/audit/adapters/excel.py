@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from likewise.audit.api import Audit
-from likewise.audit.artifacts import BALANCE, ESTIMATES, IMAGES, MATCHES, RATINGS, RESPONSES, TRIALS
+from likewise.audit.folder.artifacts import BALANCE, ESTIMATES, IMAGES, MATCHES, RATINGS, RESPONSES, TRIALS
 from likewise.errors import StageError
 from likewise.runtime.optional import require
 from likewise.tables.io import read_frame, replacing

@@ -10,8 +10,8 @@ from typing import Any
 
 from likewise import __version__
 from likewise.audit.api import Audit
-from likewise.audit.artifacts import ESTIMATES, EXPORT, REPORT
-from likewise.audit.store import PLAN
+from likewise.audit.folder.artifacts import ESTIMATES, EXPORT, REPORT
+from likewise.audit.folder.store import PLAN
 from likewise.runtime.optional import require
 
 _SHOWN = ("estimate", "low", "high")

@@ -26,8 +26,8 @@ from likewise.audit.estimate.images import image_estimates
 from likewise.audit.estimate.label_noise import label_noise_estimates
 from likewise.audit.estimate.labels import label_gap_estimates
 from likewise.audit.estimate.preferences import preference_estimates
-from likewise.audit.precomputed import precomputed_thresholds
-from likewise.audit.raters import classifies, make_rater
+from likewise.audit.raters.planned import classifies, make_rater
+from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.counterfactuals.placebo import RANDOM
 from likewise.tables import Estimates, Images, Matches, Ratings, Trials
 

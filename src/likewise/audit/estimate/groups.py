@@ -12,8 +12,8 @@ from likewise.analysis.labels import binarize
 from likewise.analysis.verification.shown_rates import supported_rates
 from likewise.audit.context import StageContext
 from likewise.audit.plan.sections import GroupsPlan
-from likewise.audit.precomputed import precomputed_thresholds
-from likewise.audit.raters import classifies, labels_images, make_rater
+from likewise.audit.raters.planned import classifies, labels_images, make_rater
+from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.tables import Estimates, Images, Ratings, Trials
 
 

@@ -9,8 +9,8 @@ from likewise.analysis.labels import FEW_LABELS, binarize, clip_share_gaps, labe
 from likewise.analysis.triangulation import compare_approaches, edited_gaps
 from likewise.audit.context import StageContext
 from likewise.audit.estimate.gaps import gap_estimates
-from likewise.audit.precomputed import precomputed_thresholds
-from likewise.audit.raters import labels_images, make_rater
+from likewise.audit.raters.planned import labels_images, make_rater
+from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.errors import some
 from likewise.tables import Estimates, Matches, Ratings
 

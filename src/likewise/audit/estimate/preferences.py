@@ -8,8 +8,8 @@ import pandas as pd
 
 from likewise.analysis.preferences import preferences
 from likewise.audit.context import StageContext
-from likewise.audit.pair_questions import pair_artifacts, pairs_of
-from likewise.audit.raters import make_rater
+from likewise.audit.raters.pair_questions import pair_artifacts, pairs_of
+from likewise.audit.raters.planned import make_rater
 from likewise.services.vlm.chat import VisionLanguageModel
 from likewise.services.vlm.questions import MATCHED, Question
 from likewise.tables import Estimates, Ratings

@@ -23,7 +23,7 @@ from likewise.rating.models import resolve_model
 from likewise.runtime.pixels import save
 from likewise.runtime.registry import register
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
-from likewise.tables.match_spec import MAX_SMD
+from likewise.tables.matching.match_spec import MAX_SMD
 
 _SECTIONS = {entry.name for entry in fields(Plan) if entry.init} - {"format", "data", "contrast", "rater"}
 _DESIGN = ("units", "match", "variant", "secondary_distance", "reference_difficulty", "precomputed_distances")

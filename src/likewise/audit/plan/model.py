@@ -32,7 +32,7 @@ from likewise.audit.plan.sections import (
     Variant,
 )
 from likewise.counterfactuals.sweep_spec import SweepSpec
-from likewise.counterfactuals.validity import ValiditySpec
+from likewise.counterfactuals.validation.validity import ValiditySpec
 from likewise.data.align import AlignSpec
 from likewise.data.describe_spec import DescribeSpec
 from likewise.errors import PlanError, some

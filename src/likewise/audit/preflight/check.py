@@ -15,21 +15,21 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.audit.artifacts import IMAGES
-from likewise.audit.edit_service import edit_costs, edit_service
+from likewise.audit.folder.artifacts import IMAGES
+from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.needs import is_missing, needs_of
 from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
-from likewise.audit.precomputed import read_entry
 from likewise.audit.preflight.data import check_data
 from likewise.audit.preflight.durations import durations
 from likewise.audit.preflight.features import check_features
 from likewise.audit.preflight.licenses import check_license
 from likewise.audit.preflight.problem import Check, missing_weight
-from likewise.audit.raters import classifies, costs, services_of
+from likewise.audit.raters.edit_service import edit_costs, edit_service
+from likewise.audit.raters.planned import classifies, costs, services_of
+from likewise.audit.raters.precomputed import read_entry
 from likewise.audit.stage import ComponentUse, Stage
 from likewise.audit.stages import enabled_stages, read_plan
-from likewise.audit.store import PLAN, Folder
 from likewise.data.keys import known_keys
 from likewise.data.precomputed_labels import read_labels
 from likewise.data.scores.measure import need_consistent, separation

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from likewise.audit.folder.store import Folder
 from likewise.audit.plan.model import Plan
-from likewise.audit.store import Folder
 from likewise.errors import LikewiseError
 from likewise.latents.projection import Projection
 from likewise.rating.encode import Features
@@ -42,7 +42,7 @@ def _read(album: ImageFolder, keys: list[str], images: int) -> dict[str, Any]:
 
 
 def _works(folder: Folder, plan: Plan, album: ImageFolder, images: int) -> list[tuple[str, Work, int, bool]]:
-    from likewise.audit.raters import rater_name, resolved, services_of  # noqa: PLC0415
+    from likewise.audit.raters.planned import rater_name, resolved, services_of  # noqa: PLC0415
     from likewise.services.budget import Budget  # noqa: PLC0415
 
     works: list[tuple[str, Work, int, bool]] = []

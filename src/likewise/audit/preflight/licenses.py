@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from likewise.audit.folder.store import Folder
 from likewise.audit.needs import needs_of
 from likewise.audit.plan.model import COMMERCIAL, Plan
 from likewise.audit.preflight.problem import Check
 from likewise.audit.stage import Stage
-from likewise.audit.store import Folder
 from likewise.errors import LikewiseError, PlanError
 from likewise.models.requirements import restricted
 

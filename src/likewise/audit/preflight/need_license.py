@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.plan.model import COMMERCIAL
 from likewise.audit.plan.request import AuditRequest
 from likewise.audit.plan.scaffold import plan_text
 from likewise.audit.preflight.licenses import REMAINS, research_only_parts
 from likewise.audit.stages import enabled_stages, plan_of
-from likewise.audit.store import PLAN, Folder
 from likewise.errors import PlanError
 from likewise.tables.io import write_text
 

@@ -14,7 +14,7 @@ from likewise.audit.plan.file import plan_of
 from likewise.audit.plan.model import Plan
 from likewise.audit.plan.request import PRESETS, AuditRequest
 from likewise.audit.plan.scaffold import plan_text
-from likewise.audit.raters import is_service
+from likewise.audit.raters.planned import is_service
 from likewise.data.align import Alignment, settled
 from likewise.errors import LikewiseError
 from likewise.latents.projection import Projection, ProjectSpec

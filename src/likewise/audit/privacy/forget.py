@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from likewise.audit.api import LOG
-from likewise.audit.artifacts import ALIGNED, COUNTERFACTUALS, EXCLUDED
-from likewise.audit.cached_work import content_cache
-from likewise.audit.pair_questions import has_pairs
+from likewise.audit.folder.artifacts import ALIGNED, COUNTERFACTUALS, EXCLUDED
+from likewise.audit.folder.cached_work import content_cache
+from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.plan.model import Plan
 from likewise.audit.privacy.ledger import Ledger
 from likewise.audit.privacy.sources import Person, Source, mentions, person_of, remove, sources_of
-from likewise.audit.raters import services_of
+from likewise.audit.raters.pair_questions import has_pairs
+from likewise.audit.raters.planned import services_of
 from likewise.audit.stages import STAGES, read_plan
-from likewise.audit.store import PLAN, Folder
 from likewise.data.keys import file_of
 from likewise.errors import ImageError, TableError, nearest
 from likewise.runtime.content_cache import file_digest

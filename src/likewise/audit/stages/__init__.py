@@ -8,24 +8,24 @@ from likewise.audit.plan.file import plan_of as _plan_of
 from likewise.audit.plan.file import read_plan as _read_plan
 from likewise.audit.plan.model import Plan
 from likewise.audit.stage import Stage
-from likewise.audit.stages.align import Align
-from likewise.audit.stages.balance import Balance
-from likewise.audit.stages.collect import Collect
-from likewise.audit.stages.counterfactual import Counterfactual
-from likewise.audit.stages.describe import Describe
-from likewise.audit.stages.embed import Embed
-from likewise.audit.stages.estimate import Estimate
-from likewise.audit.stages.export import Export
-from likewise.audit.stages.fidelity import Fidelity
-from likewise.audit.stages.match import Match
-from likewise.audit.stages.match_images import MatchImages
-from likewise.audit.stages.project import Project
-from likewise.audit.stages.rate import Rate
-from likewise.audit.stages.read import Read
-from likewise.audit.stages.report import Report
-from likewise.audit.stages.trials import ChooseTrials
-from likewise.audit.stages.validate_edits import ValidateEdits
-from likewise.audit.stages.variants import Variants
+from likewise.audit.stages.design.balance import Balance
+from likewise.audit.stages.design.match import Match
+from likewise.audit.stages.design.match_images import MatchImages
+from likewise.audit.stages.design.trials import ChooseTrials
+from likewise.audit.stages.design.variants import Variants
+from likewise.audit.stages.edits.counterfactual import Counterfactual
+from likewise.audit.stages.edits.validate_edits import ValidateEdits
+from likewise.audit.stages.images.align import Align
+from likewise.audit.stages.images.describe import Describe
+from likewise.audit.stages.images.read import Read
+from likewise.audit.stages.ratings.collect import Collect
+from likewise.audit.stages.ratings.rate import Rate
+from likewise.audit.stages.results.estimate import Estimate
+from likewise.audit.stages.results.export import Export
+from likewise.audit.stages.results.report import Report
+from likewise.audit.stages.vectors.embed import Embed
+from likewise.audit.stages.vectors.fidelity import Fidelity
+from likewise.audit.stages.vectors.project import Project
 
 STAGES: list[Stage] = [
     Read(),

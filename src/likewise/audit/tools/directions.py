@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from likewise.audit.artifacts import DESCRIBED, IMAGES, LATENTS
+from likewise.audit.folder.artifacts import DESCRIBED, IMAGES, LATENTS
 from likewise.data.describe_spec import COLUMNS, DescribeSpec
 from likewise.errors import SpecError, StageError, some
 from likewise.latents.directions import USUAL, Directions, fit, shipped, summary

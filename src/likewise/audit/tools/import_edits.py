@@ -14,9 +14,9 @@ from typing import Any
 
 import pandas as pd
 
+from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.plan.file import edit_plan
 from likewise.audit.stages import read_plan
-from likewise.audit.store import PLAN, Folder
 from likewise.counterfactuals.foreign.manifest import EditSet, complete
 from likewise.counterfactuals.sweep_spec import IMPORT
 from likewise.errors import TableError

@@ -15,8 +15,8 @@ import pandas as pd
 
 from likewise.analysis.images.means import overall_means
 from likewise.audit.context import StageContext
+from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.stages import read_plan
-from likewise.audit.store import PLAN, Folder
 from likewise.audit.tools.directions import fittable
 from likewise.audit.tools.show_image import directions_for
 from likewise.counterfactuals.sweep import chosen

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.audit.artifacts import LATENTS
 from likewise.audit.context import StageContext
+from likewise.audit.folder.artifacts import LATENTS
+from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.stages import read_plan
-from likewise.audit.store import PLAN, Folder
 from likewise.audit.tools.directions import FITTED
 from likewise.data.image_grid import sheet
 from likewise.data.keys import file_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from likewise.cli.audit import plan_options
+from likewise.cli.options.plan import plan_options
 
 
 @click.command()

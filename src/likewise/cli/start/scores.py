@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from likewise.cli.options import run_options
+from likewise.cli.options.shared import run_options
 
 _PATH = click.Path(path_type=Path)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import tomlkit
 
-from likewise.audit.artifacts import DESCRIBED, IMAGES, TRIALS
+from likewise.audit.folder.artifacts import DESCRIBED, IMAGES, TRIALS
+from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.plan.file import edit_plan, read_plan
 from likewise.audit.plan.model import Plan
-from likewise.audit.store import PLAN, Folder
 from likewise.errors import ImageError, SpecError, StageError, StoreError, TableError
 from likewise.study.config.load import NAME
 from likewise.study.config.questions import KINDS

@@ -16,7 +16,7 @@ def cache() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON on stdout.")
 def list_(as_json: bool) -> None:
     """Show where the cache is, how many entries it has and how large it is."""
-    from likewise.audit.cached_work import content_cache
+    from likewise.audit.folder.cached_work import content_cache
 
     held = content_cache()
     entries = sum(1 for _ in held.entries())
@@ -32,6 +32,6 @@ def list_(as_json: bool) -> None:
 @cache.command("clear")
 def clear() -> None:
     """Remove all entries; results are then computed again."""
-    from likewise.audit.cached_work import content_cache
+    from likewise.audit.folder.cached_work import content_cache
 
     click.echo(f"removed {content_cache().clear():,} entries")

@@ -13,8 +13,8 @@ from likewise.design.eligible import check_keys
 from likewise.design.propensity.scores import Fit, given_fit, overlap_note, propensity
 from likewise.errors import SpecError, some
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
-from likewise.tables.caliper import Width
-from likewise.tables.match_spec import SCORE_CALIPER
+from likewise.tables.matching.caliper import Width
+from likewise.tables.matching.match_spec import SCORE_CALIPER
 
 Scores = Mapping[str, float] | pd.Series
 

@@ -21,7 +21,7 @@ from likewise.design.search.points import Floats, Points, mean_rows
 from likewise.errors import SpecError, VectorError, some
 from likewise.tables import Contrast, Estimates, Images, Vectors
 from likewise.tables.estimates import row
-from likewise.tables.match_spec import SEPARATED
+from likewise.tables.matching.match_spec import SEPARATED
 
 _BINS = 20
 

@@ -24,7 +24,7 @@ from likewise.report.figures.style import (
     legend,
     text,
 )
-from likewise.report.sections.designs import Design, Panel
+from likewise.report.sections.findings.designs import Design, Panel
 from likewise.tables import Contrast
 
 _LOOKS = {"all": (OTHER, "o"), "counterfactual": (INK, "^"), "matched": (FOCAL, "s"), "adjusted": (FOCAL, "D")}
@@ -36,7 +36,7 @@ def design_plot(panels: Sequence[Panel], contrast: Contrast, *, unit: str = "", 
     Parameters
     ----------
     panels
-        What :func:`likewise.report.sections.designs.panels` returns.
+        What :func:`likewise.report.sections.findings.designs.panels` returns.
     contrast
         The groups; the axis names the one for which results to the right of 0 are worse.
     unit
@@ -77,7 +77,7 @@ def specification_plot(rows: pd.DataFrame, *, width: float = WIDE) -> Figure:
     Parameters
     ----------
     rows
-        The rows of one quantity, as :func:`likewise.report.sections.designs.curves` returns them.
+        The rows of one quantity, as :func:`likewise.report.sections.findings.designs.curves` returns them.
     width
         Width in inches.
 

@@ -10,7 +10,7 @@ from likewise.errors import TableError
 from likewise.report.figures.style import FAINT, FOCAL, INK, NARROW, OTHER, STYLE, WIDE, label_axis, legend, text
 from likewise.report.names import measure
 from likewise.report.numbers import significant
-from likewise.report.sections.groups import OVERALL, values_of
+from likewise.report.sections.findings.groups import OVERALL, values_of
 from likewise.tables import Estimates
 
 

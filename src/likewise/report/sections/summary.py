@@ -20,10 +20,10 @@ from likewise.report.names import (
 )
 from likewise.report.numbers import MISSING, interval, number, percent, points, ratio, significant
 from likewise.report.operating_points import OperatingPoint, operating_quantities
-from likewise.report.sections.error_rates import remarks
-from likewise.report.sections.gaps import plotted_gaps
-from likewise.report.sections.labels import many_labels
-from likewise.report.sections.validity import dependence, overlap_warning
+from likewise.report.sections.findings.error_rates import remarks
+from likewise.report.sections.findings.gaps import plotted_gaps
+from likewise.report.sections.findings.labels import many_labels
+from likewise.report.sections.sample.validity import dependence, overlap_warning
 from likewise.tables import Contrast, Estimates
 
 _LEADS = (("matched", "gap"), ("all", "gap"))

@@ -1,0 +1,1 @@
+"""The audit folder: artifacts, their sidecars, and what is kept between runs."""

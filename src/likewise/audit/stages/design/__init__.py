@@ -1,0 +1,1 @@
+"""From Images and Vectors to Matches: trials, matching, its variants, balance."""

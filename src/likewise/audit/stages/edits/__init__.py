@@ -1,0 +1,1 @@
+"""Counterfactual edits and their validity."""

@@ -1,0 +1,1 @@
+"""From a table and images to Images: read, describe, align."""

@@ -1,0 +1,1 @@
+"""From units to Ratings: models and services rate, people respond."""

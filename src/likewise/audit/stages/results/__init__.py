@@ -1,0 +1,1 @@
+"""From Ratings to Estimates and the report."""

@@ -1,0 +1,1 @@
+"""From Images to Vectors: embed, project, and the fidelity of the reconstructions."""

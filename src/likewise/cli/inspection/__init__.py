@@ -1,0 +1,1 @@
+"""The commands that show results: show, compare, groups."""

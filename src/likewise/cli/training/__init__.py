@@ -1,0 +1,1 @@
+"""The commands that fit something: directions, editor, fader."""

@@ -1,0 +1,1 @@
+"""Validation of edits: the validators, their measurements, artifacts, the validity of each edit."""

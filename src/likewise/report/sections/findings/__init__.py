@@ -1,0 +1,1 @@
+"""Sections on the estimates: designs, gaps, error rates, labels, edits, groups, people."""

@@ -1,0 +1,1 @@
+"""Sections on the sample: balance, fidelity, validity of the design, gallery."""
