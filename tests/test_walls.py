@@ -128,3 +128,9 @@ def test_no_import_goes_in_a_circle():
 
     for name in graph:
         visit(name, ())
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_folder_has_at_most_14_modules(folder: Path):
+    modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= 14, f"{len(modules)} modules in {folder.relative_to(SOURCE)}: group them by idea"

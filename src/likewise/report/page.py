@@ -139,7 +139,7 @@ def write_report(
     front
         Date, auditor, organization, system version, plan hash and what is known about the data.
     walls, blurred
-        The gallery, as :class:`likewise.report.sections.sample.gallery.Gallery` returns it, and whether it is pixelated.
+        The gallery, as ``report.sections.sample.gallery.Gallery`` returns it, and whether it is pixelated.
     undecodable
         Names of files that could not be read as an image.
 

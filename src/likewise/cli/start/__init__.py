@@ -1,1 +1,1 @@
-"""The commands of the first minutes: scores, init by questions, doctor."""
+"""The commands of the first minutes: demo, scores, init by questions, check, doctor."""
