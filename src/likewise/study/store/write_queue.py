@@ -7,7 +7,9 @@ arrive while it syncs share the next one: with many raters that is many response
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
+import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -15,10 +17,13 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from likewise.study.store.schema import move_log
+
 T = TypeVar("T")
 Change = Callable[[sa.Connection], Any]
 _MOST = 128
 _TRIES = 4
+_MOVE_SECONDS = 1.0
 
 
 class WriteQueue:
@@ -29,6 +34,10 @@ class WriteQueue:
         self._waiting: queue.SimpleQueue[tuple[Change, Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="write queue", daemon=True)
         self._thread.start()
+        self._closing = threading.Event()
+        self._mover = threading.Thread(target=self._move_log, name="write-ahead log", daemon=True)
+        if engine.dialect.name == "sqlite":
+            self._mover.start()
 
     def submit(self, change: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a change; the future is done when the change is durable."""
@@ -44,6 +53,15 @@ class WriteQueue:
         """Finish the queued changes, then stop."""
         self._waiting.put(None)
         self._thread.join()
+        self._closing.set()
+        if self._mover.is_alive():
+            self._mover.join()
+
+    def _move_log(self) -> None:
+        """Keep the log of SQLite short. In a commit, moving it delayed the responses that waited, up to 100 ms."""
+        while not self._closing.wait(_MOVE_SECONDS):
+            with contextlib.suppress(sa.exc.DBAPIError, sqlite3.Error):  # it is busy: next time
+                move_log(self._engine)
 
     def _work(self) -> None:
         while (first := self._waiting.get()) is not None:
