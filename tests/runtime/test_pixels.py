@@ -156,3 +156,10 @@ def test_traits_name_what_is_unusual(tmp_path):
 
 def test_examples_in_docstrings_run():
     assert doctest.testmod(pixels).failed == 0
+
+
+def test_names_that_no_file_can_have(tmp_path):
+    """A table is untrusted: a NUL is an error with the name, a name that is too long is a missing file."""
+    with pytest.raises(ImageError, match=r"Invalid image name 'a\\x00b.png'"):
+        find(tmp_path, "a\0b.png")
+    assert find(tmp_path, "x" * 5000) is None

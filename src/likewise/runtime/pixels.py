@@ -40,6 +40,10 @@ def _decoders() -> ThreadPoolExecutor:
 
 def inside(root: Path, name: str) -> Path:
     """Return the path of a file below ``root``; a name or link that leads out of it is an error."""
+    if "\0" in name:
+        raise ImageError(
+            f"Invalid image name {name[:80]!r}", fix="Check the column of file names: no file can have it."
+        )
     path = (root / name).resolve()
     if not path.is_relative_to(root.resolve()):
         fix = "File names are relative to the image folder; links out of it are not followed."
@@ -51,7 +55,7 @@ def find(root: Path, name: str) -> Path | None:
     """Return the image file of this name, with or without its extension; None when there is none."""
     for suffix in SUFFIXES:
         path = inside(root, name + suffix)
-        if path.is_file():
+        if os.path.isfile(path):  # noqa: PTH113  # unlike Path.is_file, False for a name that is too long
             return path
     return None
 
