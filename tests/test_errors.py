@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import ast
 import doctest
 import pickle
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,46 @@ def test_old_names_still_work_with_a_warning(old, new):
 
 def test_examples_in_docstrings_run():
     assert doctest.testmod(errors).failed == 0
+
+
+def test_an_error_without_a_fix_gives_the_advice_of_its_kind():
+    assert str(errors.UnsafeFileError("a.pt runs code")).endswith(errors.UnsafeFileError.advice)
+    assert str(errors.UnsafeFileError("a.pt runs code", fix="Look.")) == "a.pt runs code. Look."
+
+
+RULE = re.compile(
+    r"\bmust\b|\bneeds? (at least|distinct|two)|\(known: |is not a (whole )?number |instead of |between \d"
+)
+"""A message that states the rule, such as "batch is 0; it must be at least 1", says what to do."""
+PASSED_ON = {"audit/plan/model.py", "study/config/load.py", "study/config/plan_hash.py", "study/config/problems.py"}
+"""Modules that raise a list of problems, each with its fix."""
+
+
+def raised(path: Path) -> Iterator[tuple[int, str, ast.Call]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+            yield node.lineno, node.exc.func.id, node.exc
+
+
+def says_what_to_do(kind: str, call: ast.Call) -> bool:
+    known = getattr(errors, kind, None) if kind.endswith("Error") else None
+    if known is None or not issubclass(known, LikewiseError):
+        return True
+    return (
+        bool(known.advice) or any(word.arg == "fix" for word in call.keywords) or bool(RULE.search(ast.unparse(call)))
+    )
+
+
+SOURCE = Path(errors.__file__).parent
+
+
+@pytest.mark.parametrize("package", sorted(path for path in SOURCE.iterdir() if path.is_dir()), ids=lambda p: p.name)
+def test_every_error_says_what_to_do(package):
+    silent = [
+        f"{path.relative_to(SOURCE)}:{line}"
+        for path in package.rglob("*.py")
+        if str(path.relative_to(SOURCE)) not in PASSED_ON
+        for line, kind, call in raised(path)
+        if not says_what_to_do(kind, call)
+    ]
+    assert not silent, f"{silent} have neither fix= nor the rule"

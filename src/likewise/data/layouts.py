@@ -41,7 +41,10 @@ class Source:
             if isinstance(error, LikewiseError):
                 raise
             problem = f"Cannot read {self.table or self.images} with the layout {self.layout!r}"
-            raise TableError(f"{problem}: {str(error).strip()[:200]}") from error
+            raise TableError(
+                f"{problem}: {str(error).strip()[:200]}",
+                fix="Check that the file is complete, and in the layout of this data set.",
+            ) from error
 
     def need_table(self) -> Path:
         """Return the table; raise where the layout needs one and none is given."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from likewise.data.keys import known_keys
-from likewise.errors import TableError, some
+from likewise.errors import TableError, nearest, some
 from likewise.tables import Images, Ratings
 from likewise.tables.checks import need_numbers
 from likewise.tables.io import read_frame
@@ -71,7 +71,10 @@ def _spread(frame: pd.DataFrame, names: Mapping[str, str], path: Path) -> pd.Dat
     image, label, chance = (names[name] for name in LABEL_COLUMNS)
     strange = [name for name in names.values() if name not in frame.columns and name != chance]
     if strange:
-        raise TableError(f"Columns {some(strange)} not found in {path.name} (columns: {some(frame.columns)})")
+        raise TableError(
+            f"Columns {some(strange)} not found in {path.name} (columns: {some(frame.columns)})",
+            fix=nearest(next(iter(strange)), frame.columns),
+        )
     if chance in frame.columns:
         need_numbers(frame, [chance], f"the labels {path.name}")
     values = frame[chance] if chance in frame.columns else pd.Series(1.0, index=frame.index)
@@ -92,7 +95,7 @@ def _from_lines(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
         image = str(entry.get(names["image"], ""))
         if not image or image in answers:
             wrong = f"has the image {image!r:.80} again" if image else f"has no {names['image']!r}"
-            raise TableError(f"Line {number} of {path.name} {wrong}")
+            raise TableError(f"Line {number} of {path.name} {wrong}", fix="Write one JSON object a line.")
         answers[image] = _labels_of(entry.get("labels", []), f"Line {number} of {path.name}")
     found = {image: labels for image, labels in answers.items() if labels is not None}
     wide = pd.DataFrame.from_dict(found, orient="index", dtype="float64").fillna(0.0)
@@ -102,7 +105,7 @@ def _from_lines(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if not path.is_file():
-        raise TableError(f"File not found: {path}")
+        raise TableError(f"File not found: {path}", fix="Check the path; it is relative to the plan.")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -133,7 +136,9 @@ def _labels_of(given: Any, where: str) -> dict[str, float] | None:
     elif isinstance(given, list):
         found = dict(_label_of(entry, where) for entry in given)
     if (given and not found) or not all(_is_number(value) for value in found.values()):
-        raise TableError(f"{where} has labels without a number as confidence: {repr(given)[:80]}")
+        raise TableError(
+            f"{where} has labels without a number as confidence: {repr(given)[:80]}", fix='Write e.g. {"smile": 0.9}.'
+        )
     return {str(label): float(value) for label, value in found.items()}
 
 
@@ -145,7 +150,10 @@ def _label_of(entry: Any, where: str) -> tuple[str, Any]:
         chance = next((entry[name] for name in _CHANCES if name in entry), None)
         if isinstance(word, str) and chance is not None:
             return word, chance
-    raise TableError(f"{where} has a label without name or confidence: {repr(entry)[:80]}")
+    raise TableError(
+        f"{where} has a label without name or confidence: {repr(entry)[:80]}",
+        fix='Write e.g. {"label": "smile", "confidence": 0.9}.',
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -122,7 +122,7 @@ def rate_embeddings(path: Path, trials: Trials, faces: Images, rater: str, *, me
     row = row[row.index.notna()]
     if row.empty or row.index.has_duplicates:
         wrong = "several embeddings of an image" if len(row) else "no embedding of any image of the table"
-        raise VectorError(f"{path.name} has {wrong}")
+        raise VectorError(f"{path.name} has {wrong}", fix="Give one row an image, with the keys of the table.")
     frame = trials.frame
     ends = [frame[end].map(row).to_numpy(dtype=np.float64) for end in ("a", "b")]
     value = np.full(len(frame), np.nan)

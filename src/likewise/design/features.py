@@ -51,7 +51,10 @@ def scores(vectors: Vectors, directions: Mapping[str, npt.ArrayLike]) -> Vectors
         raise SpecError("No directions were given", fix="Name at least one.")
     matrix = np.stack([np.asarray(gradient, dtype=np.float64) for gradient in directions.values()])
     if matrix.ndim != 2 or matrix.shape[1] != vectors.values.shape[-1]:
-        raise VectorError(f"Directions of shape {matrix.shape[1:]} do not fit vectors of {vectors.values.shape[1:]}")
+        raise VectorError(
+            f"Directions of shape {matrix.shape[1:]} do not fit vectors of {vectors.values.shape[1:]}",
+            fix="Fit the directions in the same latent space.",
+        )
     found = _mean_rows(vectors) @ matrix.T
     found -= found.mean(axis=0)
     spread = found.std(axis=0)
@@ -79,7 +82,10 @@ def without_direction(vectors: Vectors, step: npt.ArrayLike, gradient: npt.Array
     along, score = (np.asarray(part, dtype=np.float64) for part in (step, gradient))
     raised = float(along @ score)
     if raised == 0:
-        raise VectorError("The step does not change the score, so that it cannot remove it")
+        raise VectorError(
+            "The step does not change the score, so that it cannot remove it",
+            fix="Fit the direction again, with more images.",
+        )
     values = _mean_rows(vectors)
     return Vectors(vectors.keys, values - np.outer(values @ score / raised, along), source=f"{vectors.source}, freed")
 
@@ -147,7 +153,10 @@ def freed_components(
     if step is not None and gradient is not None:
         along, score = (np.asarray(part, dtype=np.float64) for part in (step, gradient))
         if float(along @ score) == 0:
-            raise VectorError("The step does not change the score, so that it cannot remove it")
+            raise VectorError(
+                "The step does not change the score, so that it cannot remove it",
+                fix="Fit the direction again, with more images.",
+            )
         moves = (_mean_rows(vectors) @ score) / float(along @ score)  # [n]
         values = values - moves.reshape(-1, *[1] * (values.ndim - 1)) * along
     flat = row_groups(Vectors(vectors.keys, values, source=vectors.source)).values.reshape(len(vectors), -1)
@@ -155,7 +164,10 @@ def freed_components(
     spread = found.std(axis=0)
     kept = spread > 1e-6 * spread.max(initial=0.0)
     if not kept.any():
-        raise VectorError("The vectors are constant: they have no components")
+        raise VectorError(
+            "The vectors are constant: they have no components",
+            fix="Check the embeddings: all images have the same one.",
+        )
     source = f"{vectors.source}, {int(kept.sum())} principal components"
     return Vectors(vectors.keys, found[:, kept] / spread[kept], source=source)
 
@@ -180,7 +192,7 @@ def _components(values: Floats, count: int) -> Floats:
 def joined(*parts: Vectors) -> Vectors:
     """Return the numbers of several vectors of the same images side by side."""
     if any(part.keys != parts[0].keys for part in parts):
-        raise VectorError("Vectors of different images cannot be joined")
+        raise VectorError("Vectors of different images cannot be joined", fix="Embed the same images twice.")
     values = [np.asarray(part.values).reshape(len(part), -1) for part in parts]
     return Vectors(parts[0].keys, np.concatenate(values, axis=1), source=" + ".join(part.source for part in parts))
 

@@ -186,7 +186,10 @@ class _Stars:
         centers = sorted(set.intersection(*(set(entry.reference) for entry in offers)))
         images = [entry.focal for entry in offers]
         if not centers or not all(images):
-            raise VectorError("A level has no unit with vectors whose identity is on one level only")
+            raise VectorError(
+                "A level has no unit with vectors whose identity is on one level only",
+                fix="Add images of that level, or leave it out.",
+            )
         scans = []
         for contrast, focal in zip(contrasts, images, strict=True):
             left, right = points(vectors, centers, focal, spec)

@@ -185,7 +185,10 @@ class _Given:
             needed.append((f"no value for {name}", set(column.index[column.notna()])))
         for second, limit in self.within:
             if not limit > 0:
-                raise SpecError(f"The limit {limit!r} on the distance of {second.source} is not above 0")
+                raise SpecError(
+                    f"The limit {limit!r} on the distance of {second.source} is not above 0",
+                    fix="Use a positive number.",
+                )
             check_keys(self.images, second)
             needed.append((f"no vector for {near_name(second, limit)}", second))
         if found is not None:

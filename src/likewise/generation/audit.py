@@ -11,7 +11,7 @@ import pandas as pd
 from likewise.analysis.generated import generated_shares, paired_prompts, people_counts
 from likewise.data.describe import describe
 from likewise.data.describe_spec import DescribeSpec
-from likewise.errors import LikewiseError, TableError, some
+from likewise.errors import LikewiseError, TableError, nearest, some
 from likewise.generation.draw import IMAGES, TABLE, draw_images
 from likewise.generation.people import count_people, of_single_people
 from likewise.generation.prompts import PromptFile
@@ -89,7 +89,10 @@ def _described(images: Images, folder: Path, spec: GenerateSpec, shown: Reporter
         frame, _ = read_frame(spec.attributes, text=("image",))
         if missing := [name for name in ("image", spec.attribute) if name not in frame.columns]:
             columns = some(frame.columns, 8)
-            raise TableError(f"Column {missing[0]!r} not found in {spec.attributes.name} (columns: {columns})")
+            raise TableError(
+                f"Column {missing[0]!r} not found in {spec.attributes.name} (columns: {columns})",
+                fix=nearest(missing[0], frame.columns),
+            )
         known = frame.drop_duplicates("image").set_index("image")[spec.attribute]
         return images.with_attribute(spec.attribute, known[known.index.isin(images.keys)]), []
     find = detector(spec.detector).find
@@ -121,7 +124,10 @@ def _benchmark(path: Path | None, prompts: PromptFile) -> dict[str, float] | Non
         return None
     frame, _ = read_frame(path, text=("term",))
     if not {"term", "share"} <= set(frame.columns):
-        raise TableError(f"{path.name} needs the columns 'term' and 'share' (columns: {some(frame.columns, 8)})")
+        raise TableError(
+            f"{path.name} needs the columns 'term' and 'share' (columns: {some(frame.columns, 8)})",
+            fix="Rename its columns.",
+        )
     shares = dict(zip(frame["term"].astype(str), pd.to_numeric(frame["share"], errors="coerce"), strict=True))
     missing = sorted({prompt.about for prompt in prompts.prompt} - set(shares))
     if missing:

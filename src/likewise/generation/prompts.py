@@ -34,7 +34,10 @@ class Prompt:
         if not self.text.strip():
             raise SpecError("A prompt has no text", fix="Fill or remove it.")
         if bool(self.pair) != bool(self.variant):
-            raise SpecError(f"Prompt {self.text[:60]!r} needs both pair and variant, or neither")
+            raise SpecError(
+                f"Prompt {self.text[:60]!r} needs both pair and variant, or neither",
+                fix="Add the missing key, or remove the other.",
+            )
 
     @property
     def about(self) -> str:
@@ -62,7 +65,10 @@ class PromptFile:
                 fix="Remove the copies; use seeds for several images of a prompt.",
             )
         if not self.seeds >= 1 or len(texts) * self.seeds > _MOST:
-            raise SpecError(f"{len(texts)} prompts x {self.seeds} seeds: between 1 and {_MOST:,} images are possible")
+            raise SpecError(
+                f"{len(texts)} prompts x {self.seeds} seeds: between 1 and {_MOST:,} images are possible",
+                fix="Change the number of seeds or of prompts.",
+            )
 
     @property
     def jobs(self) -> list[Job]:

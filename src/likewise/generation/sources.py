@@ -82,7 +82,10 @@ class EndpointSource:
         if status in KEY:
             raise ServiceError(f"{self.name} refused the key: {message}", fix=f"Set {self.key_env or 'key_env'}.")
         if not 200 <= status < 300:
-            raise ServiceError(f"{self.name} rejected the request: status {status}: {message}")
+            raise ServiceError(
+                f"{self.name} rejected the request: status {status}: {message}",
+                fix="Check the model name and the options in the description of the service.",
+            )
         return image_bytes(answer)
 
 
@@ -126,5 +129,8 @@ def _imported(path: str) -> Callable[[str, int], Picture]:
     try:
         found: Callable[[str, int], Picture] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise PluginError(f"Cannot import {path!r}: {error}") from error
+        raise PluginError(
+            f"Cannot import {path!r}: {error}",
+            fix="Install the package, or run likewise where the module can be imported.",
+        ) from error
     return found

@@ -19,7 +19,10 @@ Array = npt.NDArray[np.float32]
 def moved(w: Array, step: npt.NDArray[np.float64], amounts: Sequence[float]) -> Array:
     """Return ``[k, n, L, D]``: latents ``w [n, L, D]`` moved by each amount of a step ``[D]``, all rows alike."""
     if w.shape[-1] != len(step):
-        raise VectorError(f"A step of {len(step)} numbers does not fit latents of {w.shape[-1]}")
+        raise VectorError(
+            f"A step of {len(step)} numbers does not fit latents of {w.shape[-1]}",
+            fix="Use a direction of the same generator.",
+        )
     steps = np.asarray(amounts, dtype=np.float64)[:, None, None, None] * step
     return (w[None] + steps).astype(np.float32)
 

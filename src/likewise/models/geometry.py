@@ -23,12 +23,16 @@ def similarity(source: npt.ArrayLike, target: npt.ArrayLike) -> Floats:
     a, b = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] != 2 or len(a) < 2:
         raise InputError(
-            f"A similarity transform needs two or more points and as many targets, not {a.shape} and {b.shape}"
+            f"A similarity transform needs two or more points and as many targets, not {a.shape} and {b.shape}",
+            fix="Give two or more landmarks.",
         )
     from_a, from_b = a - a.mean(axis=0), b - b.mean(axis=0)
     spread = np.square(from_a).sum()
     if not np.isfinite(spread) or spread < 1e-12:
-        raise InputError(f"The points of a similarity transform coincide or are not finite: {str(a.tolist())[:120]}")
+        raise InputError(
+            f"The points of a similarity transform coincide or are not finite: {str(a.tolist())[:120]}",
+            fix="Check the landmarks of this image.",
+        )
     # In the plane the singular value decomposition of the paper comes down to one complex number.
     turn = (from_a * from_b).sum() / spread
     tilt = (from_a[:, 0] * from_b[:, 1] - from_a[:, 1] * from_b[:, 0]).sum() / spread

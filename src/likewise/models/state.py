@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, WeightsError, some
 from likewise.weights import where
 from likewise.weights.licenses import license_of
 
@@ -40,7 +40,7 @@ def _check_network(path: Path, metadata: Mapping[str, str], network: str) -> Non
     held = metadata.get("network", "")
     if held != network:
         got = f"a file of {held!r}" if held else "a file that names no network"
-        raise WeightsError(f"{path.name} does not hold the network {network!r} but {got}")
+        raise WeightFileError(f"{path.name} does not hold the network {network!r} but {got}")
 
 
 def _as_float32(tensor: torch.Tensor) -> torch.Tensor:
@@ -54,9 +54,9 @@ def fill(module: nn.Module, tensors: Mapping[str, torch.Tensor], source: str) ->
     if missing or unknown:
         parts = [f"{len(missing)} missing: {some(missing)}"] if missing else []
         parts += [f"{len(unknown)} unknown: {some(unknown)}"] if unknown else []
-        raise WeightsError(f"The tensors of {source} are not those of {type(module).__name__}: {'; '.join(parts)}")
+        raise WeightFileError(f"The tensors of {source} are not those of {type(module).__name__}: {'; '.join(parts)}")
     wrong = [name for name in wanted if wanted[name].shape != tensors[name].shape]
     if wrong:
         first = f"{wrong[0]}: {tuple(tensors[wrong[0]].shape)} for {tuple(wanted[wrong[0]].shape)}"
-        raise WeightsError(f"{len(wrong)} tensors of {source} have another shape than the network, e.g. {first}")
+        raise WeightFileError(f"{len(wrong)} tensors of {source} have another shape than the network, e.g. {first}")
     module.load_state_dict(dict(tensors))

@@ -31,7 +31,10 @@ class Function:
         self.name, self.threshold = name or function, float(np.float32(threshold))
         self._call = imported(function)
         if not callable(self._call):
-            raise PluginError(f"{function} is a {type(self._call).__name__}, not a function")
+            raise PluginError(
+                f"{function} is a {type(self._call).__name__}, not a function",
+                fix="Name a function or a class with a method of this task.",
+            )
 
     def score(self, pictures: Pictures) -> dict[str, Array]:
         """Return the confidences ``[n]`` of each label."""

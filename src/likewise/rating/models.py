@@ -153,7 +153,9 @@ def _adapted(kind: str, model: Any, options: dict[str, Any], name: str) -> Any:
         try:
             model, options = model(**options), {}
         except TypeError as error:
-            raise PluginError(f"Cannot create the {kind} {name or _name_of(model)!r}: {error}") from error
+            raise PluginError(
+                f"Cannot create the {kind} {name or _name_of(model)!r}: {error}", fix="Check its options."
+            ) from error
     if options:
         fix = "Give options with a component name or a class."
         raise SpecError(f"Options have no effect on the {kind} {_name_of(model)!r}: {some(options)}", fix=fix)

@@ -44,7 +44,10 @@ class Difference:
         found = np.asarray(perceptual.distance(*sides), dtype=np.float64)
         if found.shape != (len(names),) or not np.isfinite(found).all():
             wrong = f"shape {found.shape}" if found.shape != (len(names),) else "values that are not finite"
-            raise PluginError(f"The perceptual distance {self.name!r} returned {wrong} for {len(names)} pairs")
+            raise PluginError(
+                f"The perceptual distance {self.name!r} returned {wrong} for {len(names)} pairs",
+                fix="Return one finite distance a pair.",
+            )
         return {"d": found}
 
 

@@ -74,10 +74,16 @@ def _by_browser(browser: str, report: Path, target: Path) -> None:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise PdfError(f"{Path(browser).name} did not print the report: {error}") from error
+            raise PdfError(
+                f"{Path(browser).name} did not print the report: {error}",
+                fix="Print report.html from a browser instead, or install WeasyPrint.",
+            ) from error
     if done.returncode != 0 or not target.is_file() or target.read_bytes()[:5] != b"%PDF-":
         lines = done.stderr.strip().splitlines()
-        raise PdfError(f"{Path(browser).name} did not print the report: {(lines or ['no output'])[-1][:200]}")
+        raise PdfError(
+            f"{Path(browser).name} did not print the report: {(lines or ['no output'])[-1][:200]}",
+            fix="Print report.html from a browser instead, or install WeasyPrint.",
+        )
 
 
 def _by_weasyprint(report: Path, target: Path) -> None:
@@ -89,7 +95,9 @@ def _by_weasyprint(report: Path, target: Path) -> None:
 def _refuse(url: str, *_: object, **__: object) -> dict[str, object]:
     """Serve pictures inside the page, and nothing else."""
     if not url.startswith("data:"):
-        raise PdfError("The report refers to another file, which is not loaded")
+        raise PdfError(
+            "The report refers to another file, which is not loaded", fix="Write the report again: likewise report DIR."
+        )
     from weasyprint import default_url_fetcher  # noqa: PLC0415  # optional
 
     fetched: dict[str, object] = default_url_fetcher(url)

@@ -84,16 +84,24 @@ def _opened(path: Path) -> Iterator[Image.Image]:
     except ImageError:
         raise
     except FileNotFoundError:
-        raise ImageError(f"Image file not found: {path.name!r}") from None
+        raise ImageError(
+            f"Image file not found: {path.name!r}", fix="Check the images folder and the column of image names."
+        ) from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large(path, "too many pixels") from error
     except MemoryError as error:
         raise ImageError(f"Not enough memory to decode {path.name!r}", fix="Scale the image down.") from error
     except UnidentifiedImageError as error:
         formats = ", ".join(FORMATS)
-        raise ImageError(f"Cannot decode {path.name!r}: not one of {formats}, or damaged") from error
+        raise ImageError(
+            f"Cannot decode {path.name!r}: not one of {formats}, or damaged",
+            fix="Convert it to PNG or JPEG, or remove its row from the table.",
+        ) from error
     except (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error) as error:
-        raise ImageError(f"Cannot decode {path.name!r}: {type(error).__name__}: {error}") from error
+        raise ImageError(
+            f"Cannot decode {path.name!r}: {type(error).__name__}: {error}",
+            fix="Convert it to PNG or JPEG, or remove its row from the table.",
+        ) from error
 
 
 def _too_large(path: Path, size: str) -> ImageError:

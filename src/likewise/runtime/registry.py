@@ -180,7 +180,10 @@ def create(kind: str, name: str, options: Mapping[str, Any] | None = None) -> An
     try:
         factory = known[name]()
     except Exception as error:  # a third-party module may fail in any way on import
-        raise PluginError(f"Cannot load the {kind} {name!r}: {type(error).__name__}: {error}") from error
+        raise PluginError(
+            f"Cannot load the {kind} {name!r}: {type(error).__name__}: {error}",
+            fix="Install what it imports; likewise --debug shows the traceback.",
+        ) from error
     _check_options(kind, name, factory, options or {})
     component = _built(kind, name, factory, options or {})
     _read_old_spelling(kind, name, component)
@@ -194,7 +197,10 @@ def _built(kind: str, name: str, factory: Callable[..., Any], options: Mapping[s
     except LikewiseError:
         raise
     except Exception as error:
-        raise PluginError(f"Cannot create the {kind} {name!r}: {type(error).__name__}: {error}") from error
+        raise PluginError(
+            f"Cannot create the {kind} {name!r}: {type(error).__name__}: {error}",
+            fix="Check its options in the plan; likewise --debug shows the traceback.",
+        ) from error
 
 
 def _read_old_spelling(kind: str, name: str, component: object) -> None:

@@ -102,7 +102,10 @@ class Connections:
         if encoding in ("", "identity"):
             return body
         if encoding not in ("gzip", "x-gzip", "deflate"):
-            raise ServiceError(f"{self._name} sent a response with the unsupported encoding {encoding[:20]!r}")
+            raise ServiceError(
+                f"{self._name} sent a response with the unsupported encoding {encoding[:20]!r}",
+                fix="Check the address; the service must send gzip, deflate or plain text.",
+            )
         unpack = zlib.decompressobj(wbits=47 if encoding != "deflate" else zlib.MAX_WBITS)  # 47: gzip or zlib
         try:
             plain = unpack.decompress(body, LARGEST_RESPONSE + 1)

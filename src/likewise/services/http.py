@@ -102,7 +102,10 @@ class HttpService(Service):
         summary = f"status {status}: {self._message(answer)}"
         if status in KEY or "api key" in summary.lower():
             raise self._key_refused(summary)
-        raise ServiceError(f"{self.name} rejected the request: {summary}")
+        raise ServiceError(
+            f"{self.name} rejected the request: {summary}",
+            fix="Check the model name and the options of the service in the plan.",
+        )
 
     def _message(self, answer: Any) -> str:
         """Return the service's own message; the key is removed before the text is cut, or a part of it might stay."""

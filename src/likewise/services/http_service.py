@@ -69,7 +69,10 @@ class Description:
             where = some([*query, *plain]) or "{key} outside the headers"
             raise SpecError(f"The description seems to hold a key: {where}", fix=fix)
         if ("{key}" in str(self.headers)) != bool(self.key_env):
-            raise SpecError('key_env and "{key}" in a header need each other, and one is missing')
+            raise SpecError(
+                'key_env and "{key}" in a header need each other, and one is missing',
+                fix="Add the missing one, or remove the other.",
+            )
 
 
 def read_description(path: Path) -> Description:
@@ -77,7 +80,10 @@ def read_description(path: Path) -> Description:
     source = read_toml(path, error=SpecError)
     headers = source.plain.get("headers", {})
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
-        raise SpecError(f"{source.place(('headers',))}: headers are not texts")  # not repeated: one may be a key
+        raise SpecError(
+            f"{source.place(('headers',))}: headers are not texts",
+            fix='Write e.g. headers = {Accept = "application/json"}.',
+        )  # not repeated: one may be a key
     return validate(Description, source, error=SpecError)
 
 

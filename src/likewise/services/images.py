@@ -38,7 +38,10 @@ def decoded_image(content: bytes) -> Picture:
     try:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP")) as image:
             if image.width * image.height > _LARGEST:
-                raise ServiceError(f"The endpoint sent an image of {image.width} x {image.height} pixels")
+                raise ServiceError(
+                    f"The endpoint sent an image of {image.width} x {image.height} pixels",
+                    fix="Ask the endpoint for smaller images.",
+                )
             return np.asarray(image.convert("RGB"))
     except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
         raise Transient("the response holds no image that can be decoded", charged=True) from None

@@ -47,7 +47,7 @@ def check_address(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SpecError(f"{shown} is not the address of a service", fix="It starts with https://")
     if not _has_valid_port(parts):
-        raise SpecError(f"The port in {shown} is not a number from 1 to 65535")
+        raise SpecError(f"The port in {shown} is not a number from 1 to 65535", fix="Correct the address.")
     if parts.scheme == "http" and not _is_local(parts.hostname):
         fix = "Use https://; plain http is for services on this machine."
         raise SpecError(f"The address http://{parts.hostname} is not encrypted", fix=fix)

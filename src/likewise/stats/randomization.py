@@ -21,7 +21,10 @@ def sign_flip(differences: npt.ArrayLike, *, seed: int, resamples: int = 9999) -
     """
     d = np.asarray(differences, dtype=np.float64)
     if len(d) == 0 or not np.isfinite(d).all():
-        raise InputError(f"Differences of {len(d)} pairs are empty or not finite")
+        raise InputError(
+            f"Differences of {len(d)} pairs are empty or not finite",
+            fix="Leave out pairs without an answer; at least one must remain.",
+        )
     seen = abs(d.sum()) - 1e-9 * np.abs(d).sum()  # equal sums must count as equal, however they were added up
     if len(d) <= _EXACT:
         signs = 1.0 - 2.0 * ((np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1)

@@ -105,7 +105,7 @@ def read_responses(study: StudyPlan, platform: str, path: Path) -> Ratings:
         Responses about units; those about gold items are left out.
     """
     if not path.is_file():
-        raise TableError(f"File not found: {path}")
+        raise TableError(f"File not found: {path}", fix="Check the path.")
     readers: dict[str, Callable[[ResponseBook, Path], None]] = {
         "toloka": _read_toloka, "mturk": _read_mturk, "sagemaker": _read_sagemaker,
     }  # fmt: skip
@@ -193,7 +193,10 @@ def _table(path: Path, separator: str) -> list[dict[str, str]]:
 def _column(row: Mapping[str, str], names: Iterable[str], path: Path) -> str:
     found = [name for name in names if name in row]
     if not found:
-        raise TableError(f"Column {some(names)} not found in {path.name} (columns: {some(row, 8)})")
+        raise TableError(
+            f"Column {some(names)} not found in {path.name} (columns: {some(row, 8)})",
+            fix="Export the file from the platform with all columns.",
+        )
     return row[found[0]]
 
 
@@ -237,7 +240,10 @@ def _mturk_answer(row: Mapping[str, str], question: Question, path: Path) -> str
     if not any(name in row for name in parts.values()):
         return _column(row, [f"Answer.{question.name}"], path)
     if len(ticked) > 1:
-        raise TableError(f"Several options of {question.name!r} are selected: {some(f'{value:g}' for value in ticked)}")
+        raise TableError(
+            f"Several options of {question.name!r} are selected: {some(f'{value:g}' for value in ticked)}",
+            fix="Ask the question as single choice.",
+        )
     return f"{ticked[0]:g}" if ticked else ""
 
 
@@ -255,7 +261,9 @@ def _read_sagemaker(book: ResponseBook, path: Path) -> None:
                 _sagemaker_answer(book, str(unit), entry)
         except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             reason = f"{type(error).__name__} {str(error)[:200]}"
-            raise TableError(f"Invalid JSON in {path.name}, line {number}: {reason}") from error
+            raise TableError(
+                f"Invalid JSON in {path.name}, line {number}: {reason}", fix="Export the file again."
+            ) from error
 
 
 def _sagemaker_answer(book: ResponseBook, unit: str, entry: Mapping[str, Any]) -> None:

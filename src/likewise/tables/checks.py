@@ -16,7 +16,10 @@ from likewise.errors import TableError, nearest, some
 def need_frame(frame: object, table: str) -> pd.DataFrame:
     """Return a copy with a plain index; anything but a data frame with unique text column names is an error."""
     if not isinstance(frame, pd.DataFrame):
-        raise TableError(f"{table} needs a pandas DataFrame, not {type(frame).__name__}")
+        raise TableError(
+            f"{table} needs a pandas DataFrame, not {type(frame).__name__}",
+            fix="Read the file first, e.g. with pandas.read_csv.",
+        )
     names = list(frame.columns)
     if not all(isinstance(name, str) for name in names):
         numbers = some(name for name in names if not isinstance(name, str))
@@ -81,7 +84,10 @@ def need_numbers(frame: pd.DataFrame, names: Iterable[str], table: str) -> None:
         if bad.any():
             culprits = some(frame.loc[bad, name].unique())
             where = row_numbers(np.flatnonzero(bad))
-            raise TableError(f"Column {name!r} of {table} has values that are not finite numbers: {culprits} ({where})")
+            raise TableError(
+                f"Column {name!r} of {table} has values that are not finite numbers: {culprits} ({where})",
+                fix="Write numbers, or leave the cells empty.",
+            )
         frame[name] = values
 
 

@@ -236,4 +236,7 @@ def _check_intervals(frame: pd.DataFrame) -> None:
         (no_level, "Interval without a level between 0 and 1"),
     ):
         if bad.any():
-            raise TableError(f"{problem}, for {some(frame.loc[bad, 'quantity'])}")
+            raise TableError(
+                f"{problem}, for {some(frame.loc[bad, 'quantity'])}",
+                fix="Give both ends around the estimate, with their level, or neither.",
+            )

@@ -98,7 +98,10 @@ class Images(Table):
         need_columns(frame, ["parent"], "Images with a level")
         orphan = frame["level"].notna() & frame["parent"].isna()
         if orphan.any():
-            raise TableError(f"Images with a level but without a parent: {some(frame.loc[orphan, 'image'])}")
+            raise TableError(
+                f"Images with a level but without a parent: {some(frame.loc[orphan, 'image'])}",
+                fix="Name the original of each in the column parent.",
+            )
 
     @property
     def keys(self) -> list[str]:
@@ -138,7 +141,8 @@ class Images(Table):
         unknown = set(given.index) - set(self.keys)
         if unknown:
             raise TableError(
-                f"Values of {name!r} for images that are not in the table: {some(sorted(map(str, unknown)))}"
+                f"Values of {name!r} for images that are not in the table: {some(sorted(map(str, unknown)))}",
+                fix="Index the values by the keys of the table.",
             )
         return Images(self._frame.assign(**{name: self._frame["image"].map(given)}))
 

@@ -47,7 +47,9 @@ def register_stat(stat: Stat) -> Stat:
     """Make a statistic known; registering another meaning under the same name is refused."""
     if STATS.setdefault(stat.name, stat) != stat:
         labels = f"{STATS[stat.name].label!r} and {stat.label!r}"
-        raise TableError(f"Statistic {stat.name!r} is registered twice with different meanings, {labels}")
+        raise TableError(
+            f"Statistic {stat.name!r} is registered twice with different meanings, {labels}", fix="Choose another name."
+        )
     return stat
 
 

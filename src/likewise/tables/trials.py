@@ -81,7 +81,10 @@ class Trials(Table):
         offered, inside = sum(self.offered.values()), len(self.images)
         gone = int(self._dropped["images"].sum())
         if self.offered and inside + gone != offered:
-            raise TableError(f"Trials hold {inside} images and dropped {gone}, but {offered} were offered")
+            raise TableError(
+                f"Trials hold {inside} images and dropped {gone}, but {offered} were offered",
+                fix="Count every image once, as used or as dropped.",
+            )
 
     @property
     def dropped(self) -> pd.DataFrame:

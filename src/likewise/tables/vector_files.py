@@ -38,9 +38,12 @@ def load_vectors(place: Path) -> Loaded:
     except (InputError, VersionError):
         raise
     except (OSError, ValueError, KeyError, EOFError, SyntaxError, MemoryError) as error:
-        raise VectorError(f"Cannot read vectors from {place.name}: {str(error)[:300]}") from error
+        raise VectorError(
+            f"Cannot read vectors from {place.name}: {str(error)[:300]}",
+            fix="Check that the file is complete, and of the kind that its name says.",
+        ) from error
     except (zipfile.BadZipFile, zlib.error, struct.error) as error:
-        raise VectorError(f"{place.name} is damaged: {error}") from error
+        raise VectorError(f"{place.name} is damaged: {error}", fix="Write or copy it again.") from error
 
 
 def _reader(place: Path) -> Callable[[Path], Loaded]:
@@ -96,7 +99,9 @@ def _table(place: Path) -> Loaded:
         words = [name for name in rest.columns if not pd.api.types.is_numeric_dtype(rest[name].dtype)]
         if words or rest.empty:
             which = f"columns that are not numbers: {some(words)}" if words else f"no columns besides {key}"
-            raise VectorError(f"{place.name} has {which}")
+            raise VectorError(
+                f"{place.name} has {which}", fix="Keep the image key and the numbers of the vectors only."
+            )
         values = rest.to_numpy(dtype=np.float32)
     return frame[key].astype("str").tolist(), values, place.stem
 

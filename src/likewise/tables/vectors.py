@@ -145,7 +145,7 @@ def write_stream(
         values[row : row + len(block)] = block
         row += len(block)
     if values is None or row != len(images):
-        raise VectorError(f"{row} vectors for {len(images)} images")
+        raise VectorError(f"{row} vectors for {len(images)} images", fix="Give one vector an image, in the same order.")
     if isinstance(values, np.memmap):
         values.flush()
     write_frame(folder / "images.parquet", pd.DataFrame({"image": pd.Series(images, dtype="str")}), {"source": source})

@@ -122,7 +122,7 @@ def _expected(votes: Votes, chances: Floats, confusion: Floats) -> Floats:
 def crowd_kit(votes: Votes, method: str) -> pd.DataFrame:
     """Return each unit's chances by GLAD or MACE, from crowd-kit."""
     if method not in ("glad", "mace"):
-        raise SpecError(f"Unknown method {method!r} (methods: 'glad', 'mace')")
+        raise SpecError(f"Unknown method {method!r} (methods: 'glad', 'mace')", fix="Choose one of them.")
     if importlib.util.find_spec("crowdkit") is None:
         raise SpecError(
             f"The package crowd-kit, needed for {method!r}, is not installed", fix="Run: pip install 'likewise[crowd]'."

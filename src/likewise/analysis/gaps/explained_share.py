@@ -35,7 +35,9 @@ def explained_share(
 ) -> tuple[float, float, float, str]:
     """Return (share, low, high, remark) of the unmatched gap that matching removes; NaN ends without an interval."""
     if unmatched == 0:
-        raise InputError("The unmatched gap is exactly 0: no share of it can be explained")
+        raise InputError(
+            "The unmatched gap is exactly 0: no share of it can be explained", fix="Report the matched gap alone."
+        )
     share = 1 - matched / unmatched
     ends = fieller(matched, unmatched, covariance, float(stats.t.ppf((1 + level) / 2, max(dof, 1))))
     if ends is None:

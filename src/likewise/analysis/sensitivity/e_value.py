@@ -32,5 +32,7 @@ def e_value_limit(low: float, high: float) -> float:
 def ratio_of_difference(gap: float, spread: float) -> float:
     """Return the approximate risk ratio of a difference of means, exp(0.91 gap / sd) (VanderWeele and Ding 2017)."""
     if not spread > 0:
-        raise InputError("All answers are equal: there is no gap to explain")
+        raise InputError(
+            "All answers are equal: there is no gap to explain", fix="Leave out the sensitivity of this question."
+        )
     return float(np.exp(0.91 * gap / spread))

@@ -68,7 +68,9 @@ def mcnemar_p(more: int, fewer: int, gamma: float) -> float:
     """Return the largest one-sided p of ``more`` discordant pairs toward the focal unit and ``fewer`` against it."""
     _need(np.zeros(1), gamma)
     if min(more, fewer) < 0:
-        raise InputError(f"Negative counts of discordant pairs: {more} and {fewer}")
+        raise InputError(
+            f"Negative counts of discordant pairs: {more} and {fewer}", fix="Count pairs; both numbers are at least 0."
+        )
     return float(stats.binom.sf(more - 1, more + fewer, gamma / (1 + gamma))) if more + fewer else 1.0
 
 
@@ -154,4 +156,7 @@ def _need(d: Floats, gamma: float) -> None:
     if not (np.isfinite(gamma) and gamma >= 1):
         raise InputError(f"Gamma is {gamma}", fix="It must be at least 1.")
     if not len(d) or not np.isfinite(d).all():
-        raise InputError(f"Differences of {len(d)} pairs are empty or not finite")
+        raise InputError(
+            f"Differences of {len(d)} pairs are empty or not finite",
+            fix="Leave out pairs without an answer; at least one must remain.",
+        )

@@ -136,7 +136,10 @@ def _linearity_p(grid: Grid) -> float:
 
 def _false_discovery(p: Floats) -> tuple[Floats, Floats]:
     if not len(p):
-        raise InputError("No ratings of counterfactuals: there is no label to test")
+        raise InputError(
+            "No ratings of counterfactuals: there is no label to test",
+            fix="Rate the images of the counterfactual stage.",
+        )
     return stats.false_discovery_control(p, method="bh"), stats.false_discovery_control(p, method="by")
 
 

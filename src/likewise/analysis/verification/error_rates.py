@@ -15,7 +15,7 @@ from likewise.analysis.verification.orientation import check_orientation
 from likewise.analysis.verification.rate_rows import BY, RateRows
 from likewise.analysis.verification.shown_rates import FEW_FALSE_MATCHES, RATES
 from likewise.analysis.verification.trial_table import TrialTable, Weighting, trial_tables
-from likewise.errors import InputError, SpecError, some
+from likewise.errors import InputError, SpecError, nearest, some
 from likewise.stats.dof import cluster_dof
 from likewise.stats.intervals import Interval, share_interval
 from likewise.stats.jackknife import covariance
@@ -100,7 +100,10 @@ def error_rates(
     unknown = set(given) - {table.rater for table in tables}
     if unknown:
         known = some(table.rater for table in tables)
-        raise SpecError(f"Thresholds for unknown raters {some(sorted(unknown))} (raters: {known})")
+        raise SpecError(
+            f"Thresholds for unknown raters {some(sorted(unknown))} (raters: {known})",
+            fix=nearest(min(unknown), (table.rater for table in tables)),
+        )
     many = len(tables) * len(rates) + len(given)
     rows: list[dict[str, object]] = []
     for table in tables:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from likewise.errors import TableError, some
+from likewise.errors import TableError, nearest, some
 from likewise.runtime.optional import require
 from likewise.runtime.pixels import save
 from likewise.tables import Images
@@ -44,7 +44,10 @@ def images_from_dataset(
     require("datasets", "huggingface")
     missing = [name for name in (image, identity) if name not in dataset.column_names]
     if missing:
-        raise TableError(f"The dataset has no column {missing[0]!r} (columns: {some(dataset.column_names, 12)})")
+        raise TableError(
+            f"The dataset has no column {missing[0]!r} (columns: {some(dataset.column_names, 12)})",
+            fix=nearest(missing[0], dataset.column_names),
+        )
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     keys = [f"{number:06d}.png" for number in range(len(dataset))]

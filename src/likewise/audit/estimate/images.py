@@ -51,5 +51,7 @@ def _reference(context: StageContext) -> dict[str, float]:
     need_columns(frame, ["term", "share"], "the table of benchmark shares")
     need_numbers(frame, ["share"], "the table of benchmark shares")
     if frame["term"].duplicated().any() or frame["share"].isna().any():
-        raise TableError(f"{context.plan.estimate.reference} has a term twice, or an empty share")
+        raise TableError(
+            f"{context.plan.estimate.reference} has a term twice, or an empty share", fix="Give one share a term."
+        )
     return dict(zip(frame["term"].astype(str), frame["share"].astype(float), strict=True))

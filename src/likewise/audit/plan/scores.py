@@ -139,7 +139,10 @@ def _systems(request: ScoresRequest, name: str, path: Path, images: Images) -> l
     if columns.system:
         found = read_frame(path, text=(columns.system,))[0][columns.system]
         if found.isna().any():
-            raise TableError(f"{int(found.isna().sum())} rows of {path.name} have no {columns.system}")
+            raise TableError(
+                f"{int(found.isna().sum())} rows of {path.name} have no {columns.system}",
+                fix="Fill in these cells, or remove the rows.",
+            )
         return [_system(str(each), path, columns, columns.scores[0], str(each)) for each in pd.unique(found)]
     several = len(columns.scores) > 1
     return [_system(score if several else name, path, columns, score) for score in columns.scores]

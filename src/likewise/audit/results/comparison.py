@@ -16,7 +16,7 @@ from likewise.audit.api import Audit
 from likewise.audit.folder.store import Folder
 from likewise.audit.raters.planned import make_rater
 from likewise.audit.raters.precomputed import precomputed_thresholds
-from likewise.errors import SpecError, TableError, some
+from likewise.errors import SpecError, TableError, nearest, some
 from likewise.report.comparison import write_comparison
 from likewise.report.names import Naming
 from likewise.tables import Estimates, Images, Ratings, Trials
@@ -124,7 +124,10 @@ def _names(before: Audit, after: Audit, given: dict[str, str]) -> dict[str, str]
     olds, news = (list(dict.fromkeys(each.ratings.frame["rater"])) for each in (before, after))
     for wrong, known, where in ((set(given) - set(olds), olds, "old"), (set(given.values()) - set(news), news, "new")):
         if wrong:
-            raise SpecError(f"Unknown system {some(sorted(wrong))} (the {where} audit has: {some(known)})")
+            raise SpecError(
+                f"Unknown system {some(sorted(wrong))} (the {where} audit has: {some(known)})",
+                fix=nearest(min(wrong), known),
+            )
     if given:
         return given
     both = {name: name for name in olds if name in news}

@@ -80,7 +80,10 @@ def directions_for(context: StageContext, given: str, generator: Generator, face
         found = Directions.read(given or own)
         if found.gradients.shape[1] != generator.dim:
             dims = found.gradients.shape[1]
-            raise SpecError(f"The directions have {dims} dimensions, {generator.name} has {generator.dim}")
+            raise SpecError(
+                f"The directions have {dims} dimensions, {generator.name} has {generator.dim}",
+                fix="Fit directions in the latents of this generator: likewise directions fit.",
+            )
         return found
     try:
         found = shipped(context.plan.project.generator)

@@ -47,5 +47,5 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
     parts = [entry.partition("=") for entry in given]
     wrong = [entry for entry, part in zip(given, parts, strict=True) if not all(part)]
     if wrong:
-        raise SpecError(f"--rater {wrong[0]} is not of the form OLD=NEW")
+        raise SpecError(f"--rater {wrong[0]} is not of the form OLD=NEW", fix="Write e.g. --rater v1=v2.")
     return {old: new for old, _, new in parts}

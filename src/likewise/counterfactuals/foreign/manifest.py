@@ -63,7 +63,10 @@ class EditSet:
         kind = self.layout or ("table" if self.table is not None else "folders" if self._folders() else "names")
         rows = {"table": self._from_table, "folders": self._from_folders, "names": self._from_names}[kind]()
         if rows.empty:
-            raise ImageError(f"No edited pictures were found in {self.images} with the layout {kind!r}")
+            raise ImageError(
+                f"No edited pictures were found in {self.images} with the layout {kind!r}",
+                fix="Check the folder, or name another layout with --layout.",
+            )
         rows = rows.assign(parent=_parents(rows["parent"], originals), strength=[*map(self._value, rows["strength"])])
         return self._checked(rows)
 
@@ -109,11 +112,17 @@ class EditSet:
         twice = rows[rows.duplicated(["parent", "strength", "arm"])]
         if len(twice):
             one = twice.iloc[0]
-            raise TableError(f"Two edits of {one['parent']!r} have the strength {one['strength']:+g}")
+            raise TableError(
+                f"Two edits of {one['parent']!r} have the strength {one['strength']:+g}",
+                fix="Give each edit of an image a strength of its own.",
+            )
         paths = [inside(self.images, str(name)) for name in rows["file"]]
         missing = [str(name) for name, path in zip(rows["file"], paths, strict=True) if not path.is_file()]
         if missing:
-            raise ImageError(f"{len(missing)} edited pictures are not in {self.images}: {some(missing)}")
+            raise ImageError(
+                f"{len(missing)} edited pictures are not in {self.images}: {some(missing)}",
+                fix="Check the folder, or remove their rows.",
+            )
         ordered = rows.assign(sha256=[digest(path) for path in paths])[COLUMNS]
         return ordered.sort_values(["parent", "arm", "strength"], ignore_index=True)
 

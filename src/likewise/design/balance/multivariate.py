@@ -143,7 +143,10 @@ def energy(
     for sample, sides in samples_of(faces, contrast, pairs, weights).items():
         drawn = [_drawn(side[[image in vectors for image in side.index]], most, seed) for side in sides]
         if min(map(len, drawn)) < 2:
-            raise VectorError(f"A group of the sample {sample!r} has fewer than two vectors")
+            raise VectorError(
+                f"A group of the sample {sample!r} has fewer than two vectors",
+                fix="Add images to that group.",
+            )
         between = _mean_distance(vectors, *drawn)
         within = [_mean_distance(vectors, side, side) / (1 - ((side / side.sum()) ** 2).sum()) for side in drawn]
         message = row(

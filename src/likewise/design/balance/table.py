@@ -201,7 +201,10 @@ def frame_of(faces: Images, contrast: Contrast, pairs: Matches) -> pd.DataFrame:
     frame: pd.DataFrame = pairs.frame
     unknown = sorted({*frame["a"], *frame["b"]} - set(faces.keys))
     if unknown:
-        raise TableError(f"Matches name {len(unknown)} {pairs.unit}s that are not there: {some(unknown)}")
+        raise TableError(
+            f"Matches name {len(unknown)} {pairs.unit}s that are not there: {some(unknown)}",
+            fix="Use the units that were matched.",
+        )
     side = contrast.side(faces)
     between = (side.loc[frame["a"]].to_numpy() == 1) & (side.loc[frame["b"]].to_numpy() == -1)
     if len(frame) and not between.any():

@@ -150,5 +150,8 @@ def _solved(cost: Floats, rows: Rows, upper: Floats, equal: Rows, right: Floats 
         cost, A_ub=rows, b_ub=upper, A_eq=equal, b_eq=zero, bounds=(0, 1), method="highs-ds"
     )
     if not found.success:
-        raise ExecutorError(f"The linear program of cardinality matching failed: {str(found.message)[:200]}")
+        raise ExecutorError(
+            f"The linear program of cardinality matching failed: {str(found.message)[:200]}",
+            fix="Loosen max_smd, or match with method = optimal.",
+        )
     return np.asarray(found.x), float(found.fun)

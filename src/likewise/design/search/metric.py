@@ -191,7 +191,10 @@ class Table:
             found = np.asarray(self.given(*names), dtype=np.float64)
             if found.shape != (len(rows), len(columns)):
                 wanted = (len(rows), len(columns))
-                raise SpecError(f"The distance function returned shape {found.shape} instead of {wanted}")
+                raise SpecError(
+                    f"The distance function returned shape {found.shape} instead of {wanted}",
+                    fix="Return one distance a pair, [n, m].",
+                )
             return found
         whole = len(columns) == self.shape[1] and len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
         return self._matrix[rows[0] : rows[-1] + 1] if whole else self._matrix[np.ix_(rows, columns)]

@@ -143,7 +143,10 @@ def scatter_width(x: Points, y: Points) -> float:
     """
     if min(len(x), len(y)) < 2:
         sizes = f"{len(x)} and {len(y)}"
-        raise VectorError(f"A caliper on the distance in sd needs two units on each side; there are {sizes}")
+        raise VectorError(
+            f"A caliper on the distance in sd needs two units on each side; there are {sizes}",
+            fix="Use a caliper as a plain number.",
+        )
     variances = []
     for side in (x, y):
         center, total = side.mean(), 0.0

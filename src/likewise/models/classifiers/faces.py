@@ -57,7 +57,9 @@ class FaceClassifier:
             self.labeled(DetectedFaces(np.zeros((0, 8, 8, 3), np.uint8), [], "dlib"))
         except Exception as error:  # the runtime has an exception of its own for every wrong shape
             got = f"{weights!r} ({type(error).__name__}: {str(error).splitlines()[0][:160]})"
-            raise InputError(f"These are not the weights of {self.name}: {got}") from error
+            raise InputError(
+                f"These are not the weights of {self.name}: {got}", fix="Fetch them again: likewise weights fetch."
+            ) from error
 
     def outputs(self, seen: DetectedFaces) -> dict[str, Array]:
         """Return the network's outputs ``[n, k]`` by name; NaN where no face was found."""

@@ -83,11 +83,15 @@ class CardClassifier:
             got = str(error).splitlines()[0][:200]
             raise InputError(
                 f"{self.name} does not accept {self.preprocessing.layout} input of {size} px, "
-                f"as its model card says: {got}"
+                f"as its model card says: {got}",
+                fix="Correct the layout and the size in its model card.",
             ) from error
         width = answer.reshape(1, -1).shape[1]
         if width != len(self.labels):
-            raise InputError(f"{self.name} has {width} outputs, but its label file has {len(self.labels)} labels")
+            raise InputError(
+                f"{self.name} has {width} outputs, but its label file has {len(self.labels)} labels",
+                fix="Write one label an output, in order.",
+            )
 
 
 def read_label_card(path: Path) -> LabelCard:
@@ -99,10 +103,15 @@ def _labels(path: Path) -> list[str]:
     try:
         labels = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read the labels of {path.name}: {error}") from error
+        raise InputError(
+            f"Cannot read the labels of {path.name}: {error}", fix="Write one label a line, as UTF-8."
+        ) from error
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if twice or not labels:
-        raise InputError(f"Duplicate labels in {path.name}: {some(twice)}" if twice else f"No labels in {path.name}")
+        raise InputError(
+            f"Duplicate labels in {path.name}: {some(twice)}" if twice else f"No labels in {path.name}",
+            fix="Write one label a line, each once.",
+        )
     return labels
 
 

@@ -49,7 +49,10 @@ class AlignmentTemplate:
         """Return the five landmarks of an aligned face in a crop of ``size`` pixels."""
         points = self.points.get(scheme, {})
         if len(points) < 5:
-            raise PluginError(f"The alignment template {self.name!r} has {len(points)} of five {scheme} landmarks")
+            raise PluginError(
+                f"The alignment template {self.name!r} has {len(points)} of five {scheme} landmarks",
+                fix="Give five points, as x and y.",
+            )
         return (np.array([points[number] for number in range(5)], dtype=np.float64) + 0.5) * size / self.side - 0.5
 
 

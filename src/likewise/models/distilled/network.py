@@ -19,7 +19,7 @@ import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from likewise.errors import SpecError, WeightsError
+from likewise.errors import SpecError, WeightFileError
 from likewise.models.state import fill, read_state
 from likewise.tables.io import replacing
 
@@ -45,7 +45,10 @@ class EditorShape:
         for name in ("attributes", "toward", "window", "widths"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not self.attributes or len(self.attributes) != len(self.toward):
-            raise SpecError(f"An editor needs an end for each of its attributes {list(self.attributes)}")
+            raise SpecError(
+                f"An editor needs an end for each of its attributes {list(self.attributes)}",
+                fix="Give each attribute its two ends.",
+            )
         top, left, side = self.window
         if min(top, left) < 0 or max(top, left) + side > self.size or side % 2 ** len(self.widths):
             problem = f"The window {list(self.window)} does not fit a frame of {self.size} px"
@@ -154,7 +157,7 @@ def load_editor(path: Path) -> tuple[EditorNetwork, dict[str, object]]:
     try:
         shape, card = EditorShape(**json.loads(metadata["shape"])), json.loads(metadata["card"])
     except (KeyError, TypeError, ValueError, SpecError) as error:
-        raise WeightsError(f"{path.name} does not say what its network looks like: {error}") from error
+        raise WeightFileError(f"{path.name} does not say what its network looks like: {error}") from error
     network = EditorNetwork(shape)
     fill(network, tensors, path.name)
     return network.eval().requires_grad_(False), card

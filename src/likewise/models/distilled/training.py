@@ -52,7 +52,10 @@ class Trainer:
 
     def __init__(self, pairs: Pairs, shape: EditorShape, spec: TrainSpec, checkpoint: Path) -> None:
         if len(spec.shares) != len(shape.attributes) or pairs.attributes != len(shape.attributes):
-            raise SpecError(f"The pairs have {pairs.attributes} attributes, the editor {len(shape.attributes)}")
+            raise SpecError(
+                f"The pairs have {pairs.attributes} attributes, the editor {len(shape.attributes)}",
+                fix="Draw the pairs for the attributes of this editor.",
+            )
         torch.manual_seed(spec.seed)
         self.pairs, self.spec, self.checkpoint = pairs, spec, checkpoint
         self.network, self.average = EditorNetwork(shape), EditorNetwork(shape)

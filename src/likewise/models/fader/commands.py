@@ -35,7 +35,7 @@ def train_fader(
         raise SpecError("--alike has no effect without --pairs", fix="Add --pairs, or remove it.")
     spec = TrainSpec(**options) if alike is None else TrainSpec(**options, alike=alike)
     if not images.is_dir():
-        raise SpecError(f"Folder of images not found: {images}")
+        raise SpecError(f"Folder of images not found: {images}", fix="Check --images.")
     if every < 1:
         raise SpecError(f"--every is {every}", fix="Use 1 or more.")
     with reporter.busy("reading"):

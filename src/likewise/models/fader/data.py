@@ -46,7 +46,8 @@ class Attribute:
             if not {1.0, -1.0} <= set(value):
                 got = some(sorted(set(text)))
                 raise TableError(
-                    f"Column {self.column!r} lacks the level {self.focal!r} or {self.reference!r} (levels: {got})"
+                    f"Column {self.column!r} lacks the level {self.focal!r} or {self.reference!r} (levels: {got})",
+                    fix="Name two of these levels.",
                 )
             return value.astype(np.float32)
         return self._numbers(column)
@@ -82,7 +83,10 @@ class Lessons:
             raise SpecError(f"Training needs at least 8 square images, not {list(self.pictures.shape)}")
         if self.faces is not None and (np.unique(self.faces, return_counts=True)[1] < 2).any():
             lonely = int((np.unique(self.faces, return_counts=True)[1] < 2).sum())
-            raise SpecError(f"{lonely} faces have a single image; with pairs, each face needs at least two")
+            raise SpecError(
+                f"{lonely} faces have a single image; with pairs, each face needs at least two",
+                fix="Remove them, or train without pairs.",
+            )
 
     def digest(self) -> str:
         """Hash everything that is learned from."""
@@ -124,7 +128,10 @@ def read_lessons(
     files = [find(images, key) for key in faces.keys]
     missing = [key for key, path in zip(faces.keys, files, strict=True) if path is None]
     if missing:
-        raise TableError(f"{len(missing)} images of the table are not in {images}: {some(missing)}")
+        raise TableError(
+            f"{len(missing)} images of the table are not in {images}: {some(missing)}",
+            fix="Check --images, or remove their rows from the table.",
+        )
     known = np.atleast_1d(np.isfinite(values).all(axis=1))
     keys = [key for key, there in zip(faces.keys, known, strict=True) if there]
     names = {key: str(path.relative_to(images)) for key, path in zip(faces.keys, files, strict=True) if path}

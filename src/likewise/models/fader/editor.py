@@ -58,7 +58,10 @@ class FaderEditor:
         size = self.fader.shape.size
         if self.detail == DRAWN and pictures.shape[1:3] != (size, size):
             got = f"{pictures.shape[2]} x {pictures.shape[1]}"
-            raise SpecError(f"Images are {got} px; with detail = 'drawn' they must be {size} x {size}")
+            raise SpecError(
+                f"Images are {got} px; with detail = 'drawn' they must be {size} x {size}",
+                fix="Resize them, or leave out detail.",
+            )
         parts = [self._edited(pictures[i : i + _BATCH], level) for i in range(0, len(pictures), _BATCH)]
         return np.concatenate(parts) if parts else pictures.copy()
 

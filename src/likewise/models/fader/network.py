@@ -22,7 +22,7 @@ import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from likewise.errors import SpecError, WeightsError, some
+from likewise.errors import SpecError, WeightFileError, some
 from likewise.models.state import fill, read_state
 from likewise.tables.io import replacing
 
@@ -220,7 +220,9 @@ def load_fader(path: Path) -> tuple[Fader, dict[str, object]]:
         shape = FaderShape(**{**plain, "attributes": tuple(plain["attributes"])})
         card = dict(json.loads(metadata.get("card", "{}")))
     except (KeyError, TypeError, ValueError) as error:
-        raise WeightsError(f"{path.name} has no valid description of its fader network: {str(error)[:200]}") from error
+        raise WeightFileError(
+            f"{path.name} has no valid description of its fader network: {str(error)[:200]}"
+        ) from error
     fader = Fader(shape)
     fill(fader, tensors, path.name)
     return fader.eval().requires_grad_(False), card

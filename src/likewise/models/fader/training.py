@@ -74,7 +74,8 @@ class TrainSpec:
         ):
             raise SpecError(
                 "Invalid training options: steps, batch, rise and turns must be at least 1, "
-                f"rate, adversary and alike not negative ({self})"
+                f"rate, adversary and alike not negative ({self})",
+                fix="Correct the option that breaks this rule.",
             )
         if not 0 <= self.shift <= 8:
             raise SpecError(f"shift is {self.shift}; it must be between 0 and 8 pixels")
@@ -227,8 +228,13 @@ def _loaded(path: Path) -> dict[str, Any]:
         if state["format"] == FORMAT:
             return state
     except Exception as error:  # torch raises whatever it meets
-        raise StoreError(f"{path} is not a readable checkpoint: {type(error).__name__}") from error
-    raise StoreError(f"{path} has the checkpoint format {str(state['format'])[:20]}, not {FORMAT}")
+        raise StoreError(
+            f"{path} is not a readable checkpoint: {type(error).__name__}", fix="Delete it to start the training again."
+        ) from error
+    raise StoreError(
+        f"{path} has the checkpoint format {str(state['format'])[:20]}, not {FORMAT}",
+        fix="Delete it to start the training again.",
+    )
 
 
 def hash_of(seed: int, step: int) -> int:

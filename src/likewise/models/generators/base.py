@@ -81,7 +81,8 @@ class TorchGenerator(ABC):
         if w.ndim != 3 or w.shape[1:] != (self.rows, self.dim):
             raise VectorError(
                 f"Latents have the shape {list(w.shape)}; "
-                f"{self.name} needs [n, {self.rows}, {self.dim}] or [n, {self.dim}]"
+                f"{self.name} needs [n, {self.rows}, {self.dim}] or [n, {self.dim}]",
+                fix="Use latents of this generator.",
             )
         return w
 

@@ -100,7 +100,9 @@ class _Features(ABC):
     def compare(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the distances ``[n]`` of ``[n, 3, H, W]`` in [-1, 1], row by row; gradients reach both."""
         if a.shape != b.shape:
-            raise ImageError(f"Images differ in shape: {list(a.shape)} and {list(b.shape)}")
+            raise ImageError(
+                f"Images differ in shape: {list(a.shape)} and {list(b.shape)}", fix="Resize them to one size."
+            )
         return self.between(self.embed(a), self.embed(b))
 
     def features(self, signals: Signals) -> Array:

@@ -72,7 +72,10 @@ class AlignedRecognizer:
         parts = in_batches(self.forward, crops, self._batch)
         embedded = np.concatenate([np.zeros((0, self.dim), np.float32), *parts]).astype(np.float32)
         if embedded.shape != (len(crops), self.dim):
-            raise PluginError(f"{self.name} returned embeddings of shape {embedded.shape}, not [n, {self.dim}]")
+            raise PluginError(
+                f"{self.name} returned embeddings of shape {embedded.shape}, not [n, {self.dim}]",
+                fix="Return one row an image, or correct dim.",
+            )
         if not self.card.unit:
             return embedded
         lengths = np.maximum(np.linalg.norm(embedded, axis=1, keepdims=True), np.float32(1e-12))

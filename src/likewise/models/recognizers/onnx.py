@@ -102,7 +102,8 @@ def session(path: str, device: str = "cpu") -> Any:
         raise
     except Exception as error:  # the runtime has an exception of its own for every way to be no model
         raise InputError(
-            f"{Path(path).name} is not an ONNX model that can be opened: {str(error).splitlines()[0][:200]}"
+            f"{Path(path).name} is not an ONNX model that can be opened: {str(error).splitlines()[0][:200]}",
+            fix="Export the model again; onnx.checker names what is wrong with it.",
         ) from error
 
 
@@ -138,7 +139,8 @@ def _ends(opened: Any, card: ModelCard, output: str) -> tuple[str, str]:
     shape = inputs[0].shape[1:]
     if len(shape) != 3 or any(isinstance(n, int) and n != w for n, w in zip(shape, wanted, strict=True)):
         raise InputError(
-            f"{card.name} takes input of shape {inputs[0].shape}, but its model card says {layout} of {size} px"
+            f"{card.name} takes input of shape {inputs[0].shape}, but its model card says {layout} of {size} px",
+            fix="Correct the layout and the size in the model card.",
         )
     if inputs[0].type != "tensor(float)":
         raise InputError(f"{card.name} takes {inputs[0].type}, not float32", fix="Export it in single precision.")

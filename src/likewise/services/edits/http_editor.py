@@ -251,5 +251,7 @@ def _entries(key: str, prompts: Mapping[str, str]) -> Iterator[tuple[float, str]
             fix = 'Write prompts = { "-1" = "...", "0" = "...", "1" = "..." }.'
             raise SpecError(f"{strength[:40]!r} in {key} is not a strength", fix=fix) from None
         if not isinstance(prompt, str) or not prompt.strip():
-            raise SpecError(f"The strength {strength} in {key} has no text")
+            raise SpecError(
+                f"The strength {strength} in {key} has no text", fix="Write the instruction for this strength."
+            )
         yield value, prompt.strip()

@@ -109,7 +109,9 @@ class Clarifai(HttpService):
         if code in _KEY:
             raise self._key_refused(message)
         if code in _LASTING:
-            raise ServiceError(f"{self.name} rejected the request: {message}")
+            raise ServiceError(
+                f"{self.name} rejected the request: {message}", fix="Check the model and the key at the vendor."
+            )
         raise Transient(message, charged=code not in _TURNED_AWAY)
 
     def _read(self, answer: Any) -> LabelResponse:

@@ -55,7 +55,10 @@ class GoogleVision(HttpService):
         if code in _LATER:
             raise Transient(text)
         if code:
-            raise ServiceError(f"{self.name} returned error code {code} for a picture")
+            raise ServiceError(
+                f"{self.name} returned error code {code} for a picture",
+                fix="Check that the API is enabled for the key.",
+            )
         return answer
 
     def _read(self, answer: Any) -> LabelResponse:

@@ -338,7 +338,10 @@ def read_questions(given: Sequence[Any]) -> tuple[Question, ...]:
 
 def _question(plain: Any) -> Question:
     if not isinstance(plain, Mapping):
-        raise SpecError(f"A question must be a table, not {str(plain)[:60]!r}")
+        raise SpecError(
+            f"A question must be a table, not {str(plain)[:60]!r}",
+            fix="Write [[rater.options.questions]] with its keys.",
+        )
     text = plain.get("text")
     values = {**plain, "text": [text]} if isinstance(text, str) else dict(plain)
     coding = {

@@ -63,11 +63,16 @@ class Question:
         for key in ("options", "coding"):
             if bool(getattr(self, key)) != (key == needs):
                 problem = "needs" if key == needs else "does not use"
-                raise SpecError(f"Question {self.name!r} of kind {self.kind!r} {problem} the key {key!r}")
+                raise SpecError(
+                    f"Question {self.name!r} of kind {self.kind!r} {problem} the key {key!r}",
+                    fix="Correct the keys of this question; docs/services.md lists them.",
+                )
         if self.kind == "choice" and len({option.casefold() for option in self.options}) < max(len(self.options), 2):
             raise SpecError(f"Question {self.name!r} needs at least two different options")
         if self.pairs and self.kind != "pair":
-            raise SpecError(f"Question {self.name!r} of kind {self.kind!r} does not use the key 'pairs'")
+            raise SpecError(
+                f"Question {self.name!r} of kind {self.kind!r} does not use the key 'pairs'", fix="Remove the key."
+            )
         unknown = [entry for entry in self.pairs if entry not in PAIRS]
         if unknown:
             fix = nearest(unknown[0], PAIRS) or f"Choose from {', '.join(PAIRS)}."
@@ -81,7 +86,7 @@ class Question:
         if not _NAME.fullmatch(self.name):
             raise SpecError(f"Invalid question name {self.name[:60]!r}", fix="Use letters, digits, spaces, - and _.")
         if not self.text or not all(wording.strip() for wording in self.text):
-            raise SpecError(f"Question {self.name!r} has no text")
+            raise SpecError(f"Question {self.name!r} has no text", fix="Write what the model is asked.")
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -44,7 +44,10 @@ class Question:
         if not 2 <= len(values) <= MOST_OPTIONS:
             raise PlanError(f"Question {self.name!r} has {len(values)} options", fix=f"Give 2 to {MOST_OPTIONS}.")
         if len(set(values)) < len(values):
-            raise PlanError(f"Two options of question {self.name!r} have the same value ({some(values, 10)})")
+            raise PlanError(
+                f"Two options of question {self.name!r} have the same value ({some(values, 10)})",
+                fix="Give each option a value of its own.",
+            )
         if self.scale not in ("nominal", "ordinal"):
             raise PlanError(f"Unknown scale {self.scale!r}", fix="Choose 'nominal' or 'ordinal'.")
 

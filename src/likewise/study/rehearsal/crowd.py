@@ -92,7 +92,10 @@ class RehearsedCrowd:
         if not {"image", "chance"} <= set(frame.columns):
             missing = some(sorted({"image", "chance"} - set(frame.columns)))
             columns = some(frame.columns, 8)
-            raise TableError(f"Column {missing} not found in {Path(path).name} (columns: {columns})")
+            raise TableError(
+                f"Column {missing} not found in {Path(path).name} (columns: {columns})",
+                fix="Name the columns image and chance.",
+            )
         if raters < each or each < 1:
             raise StudyError(f"Too few raters: {raters} raters, but {each} per trial", fix="Increase raters.")
         self._chance = frame.set_index("image")["chance"].astype("float64")
@@ -116,7 +119,7 @@ class RehearsedCrowd:
     def _known(self, images: pd.Series) -> pd.Series:
         unknown = images[~images.isin(self._chance.index)]
         if len(unknown):
-            raise TableError(f"Image {unknown.iloc[0]!r} is not in the table of chances")
+            raise TableError(f"Image {unknown.iloc[0]!r} is not in the table of chances", fix="Add a row for it.")
         return images.map(self._chance)
 
     def _study(self, folder: Path, frame: pd.DataFrame, names: dict[str, str], seed: int) -> Study:

@@ -135,7 +135,7 @@ async def run_rater(
         status, body, _ = await browser.post("/task", fields, script=True)
         done.seconds.append(time.perf_counter() - begun)
         if status != 200:
-            raise StudyError(f"The server refused a response (status {status})")
+            raise StudyError(f"The server refused a response (status {status})", fix="Check the log of the server.")
         done.acknowledged.append((fields["item"], int(fields["position"])))
         page = body
     done.ended = (re.findall(r"<h1>(.*?)</h1>", page, re.DOTALL) or [""])[0]
@@ -156,7 +156,9 @@ async def _enter(browser: Browser, link: str) -> str:
         status, page, where = await browser.post("/instructions", {"csrf": dict(_HIDDEN.findall(page))["csrf"]})
         page = await _follow(browser, where)
     if status >= 400:
-        raise StudyError(f"A simulated rater could not join (status {status})")
+        raise StudyError(
+            f"A simulated rater could not join (status {status})", fix="Check the address, and that the study is open."
+        )
     return page
 
 
@@ -166,7 +168,7 @@ async def _follow(browser: Browser, path: str) -> str:
         if not where:
             return page
         path = where
-    raise StudyError(f"Redirects do not end at {path}")
+    raise StudyError(f"Redirects do not end at {path}", fix="Check the address of the server.")
 
 
 def chooser(study: StudyPlan, items: dict[str, str], truth: dict[str, float], ability: float, seed: int) -> Choose:

@@ -263,7 +263,10 @@ def _add_tasks(connection: sa.Connection, study: StudyPlan) -> None:
     keys = [unit.key for unit in study.units]
     raw: Any = connection.connection.dbapi_connection
     if raw is None:
-        raise StoreError("The connection to the database was lost")
+        raise StoreError(
+            "The connection to the database was lost",
+            fix="Check that the database runs; responses that were confirmed are stored.",
+        )
     if connection.dialect.name == "postgresql":
         with raw.cursor() as cursor, cursor.copy("COPY task (kind, item) FROM STDIN") as copy:
             for key in keys:

@@ -165,7 +165,7 @@ class MatchSpec:
         for entry in fields(self):
             value = getattr(self, entry.name)
             if isinstance(entry.default, bool) and not isinstance(value, bool):
-                raise SpecError(f"{entry.name} = {value!r} is neither true nor false")
+                raise SpecError(f"{entry.name} = {value!r} is neither true nor false", fix="Write true or false.")
         for name, least in (("max_pairs", 1), ("ratio", 1), ("folds", 0), ("seed", 0)):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
@@ -177,7 +177,9 @@ class MatchSpec:
         _check_number("max_smd", self.max_smd, 0.0, above=True)
         _check_number("keep", self.keep, 0.0, above=True)
         if self.keep > 1:
-            raise SpecError(f"keep = {self.keep!r} is not a share of at most 1")
+            raise SpecError(
+                f"keep = {self.keep!r} is not a share of at most 1", fix="Use a number above 0 and up to 1."
+            )
 
     def _check_effects(self) -> None:
         """Refuse options without effect: an option that is silently ignored misleads the reader of the spec."""
@@ -294,7 +296,7 @@ def _check_number(name: str, value: object, least: float, *, above: bool = False
 def _words(value: object, option: str) -> tuple[str, ...]:
     words = (value,) if isinstance(value, str) else tuple(value)  # type: ignore[arg-type]
     if not all(isinstance(word, str) for word in words):
-        raise SpecError(f"{option} = {value!r} does not hold column names")
+        raise SpecError(f"{option} = {value!r} does not hold column names", fix='Write a list, e.g. ["age_group"].')
     return tuple(dict.fromkeys(words))
 
 
@@ -306,5 +308,8 @@ def _conditions(value: Mapping[str, object] | tuple[tuple[str, object], ...]) ->
 def _weights(value: object) -> tuple[float, ...]:
     weights = tuple(float(weight) for weight in value)  # type: ignore[attr-defined]
     if any(not 0 <= weight < float("inf") for weight in weights) or (weights and not any(weights)):
-        raise SpecError(f"row_weights = {weights} are not numbers of at least 0 with one above 0")
+        raise SpecError(
+            f"row_weights = {weights} are not numbers of at least 0 with one above 0",
+            fix="Give one weight a row of the latents, e.g. [1, 1, 0.5].",
+        )
     return weights

@@ -117,17 +117,25 @@ class Matches(Table):
         for left, right in (("a", "b"), ("a", "ref_a"), ("b", "ref_b"), ENDS[:2], ENDS[2:]):
             if {left, right} <= set(frame.columns) and (frame[left] == frame[right]).any():
                 culprits = some(frame.loc[frame[left] == frame[right], "pair"])
-                raise TableError(f"Columns {left!r} and {right!r} are the same in {culprits}")
+                raise TableError(
+                    f"Columns {left!r} and {right!r} are the same in {culprits}", fix="Pair two different units."
+                )
         return frame
 
     def _proved(self, rules: pd.DataFrame) -> pd.DataFrame:
         if len(rules) != len(self._frame):
-            raise TableError(f"The ledger has {len(rules)} rows for {len(self._frame)} pairs")
+            raise TableError(
+                f"The ledger has {len(rules)} rows for {len(self._frame)} pairs",
+                fix="Give one row a pair, in the order of the pairs.",
+            )
         rules = rules.reset_index(drop=True).astype(bool)
         for name in rules.columns:
             broken = ~rules[name]
             if broken.any():
-                raise TableError(f"Constraint {name!r} is broken by {some(self._frame.loc[broken, 'pair'])}")
+                raise TableError(
+                    f"Constraint {name!r} is broken by {some(self._frame.loc[broken, 'pair'])}",
+                    fix="Match again with lw.match; do not edit pairs by hand.",
+                )
         return rules
 
     def _check_sums(self) -> None:
@@ -143,7 +151,10 @@ class Matches(Table):
     @staticmethod
     def _check_sum(side: str, offered: int, matched: int, gone: int) -> None:
         if matched + gone != offered:
-            raise TableError(f"Matched {matched} and dropped {gone} do not add up to {offered} offered ({side})")
+            raise TableError(
+                f"Matched {matched} and dropped {gone} do not add up to {offered} offered ({side})",
+                fix="Count every unit once, as matched or as dropped.",
+            )
 
     @property
     def ledger(self) -> pd.DataFrame:

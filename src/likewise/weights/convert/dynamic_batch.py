@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError
 
 
 def convert(members: Mapping[str, Path], target: Path) -> None:
@@ -32,7 +32,7 @@ def _freed(members: Mapping[str, Path], axes: tuple[str, ...]) -> Any:
         model = onnx.load(str(source), load_external_data=False)
         onnx.checker.check_model(model)
     except Exception as error:  # protobuf and the checker each have errors of their own
-        raise WeightsError(
+        raise WeightFileError(
             f"{source.name} is not a valid ONNX model: {type(error).__name__}: {str(error)[:200]}"
         ) from error
     weights = {tensor.name for tensor in model.graph.initializer}

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from likewise.errors import UnsafeFileError, WeightsError
+from likewise.errors import UnsafeFileError, WeightFileError
 from likewise.tables.io import replacing
 
 _UNITS = {
@@ -27,7 +27,7 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     ((name, path),) = members.items()
     found = re.search(r"efficientnet-lite([0-2])", name)
     if not found:
-        raise WeightsError(f"The file name {name!r} does not name an EfficientNet-Lite variant")
+        raise WeightFileError(f"The file name {name!r} does not name an EfficientNet-Lite variant")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -44,4 +44,4 @@ def renamed(name: str) -> str:
         return f"blocks.{parts[1]}.{_IN_BLOCK[parts[2]]}.{parts[3]}"
     if len(parts) == 2 and parts[0] in _UNITS:
         return f"{_UNITS[parts[0]]}.{parts[1]}"
-    raise WeightsError(f"Unknown tensor {name[:80]!r} in an EfficientNet-Lite checkpoint")
+    raise WeightFileError(f"Unknown tensor {name[:80]!r} in an EfficientNet-Lite checkpoint")

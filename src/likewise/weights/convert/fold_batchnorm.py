@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, WeightsError, some
 
 Tensors = dict[str, npt.NDArray[Any]]
 PARTS = ("weight", "bias", "running_mean", "running_var")
@@ -42,7 +42,9 @@ class Donor:
     def done(self) -> None:
         """Refuse a file with tensors that the network has no use for."""
         if self._left:
-            raise WeightsError(f"{self._source} has tensors that the network does not use: {some(sorted(self._left))}")
+            raise WeightFileError(
+                f"{self._source} has tensors that the network does not use: {some(sorted(self._left))}"
+            )
 
 
 def fold(donor: Donor, convolution: str, norm: str, *, epsilon: float = 1e-5) -> tuple[Any, Any]:
@@ -69,7 +71,7 @@ def torch_tensors(path: Path) -> Tensors:
         return {name: tensor.numpy() for name, tensor in state.items()}
     except Exception as error:  # torch has many ways to say that this is no such file
         got = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
-        raise WeightsError(f"{path.name} is not a torch file of tensors only: {got}") from error
+        raise WeightFileError(f"{path.name} is not a torch file of tensors only: {got}") from error
 
 
 def write(target: Path, tensors: Mapping[str, npt.NDArray[Any]], network: str) -> None:

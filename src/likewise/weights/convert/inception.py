@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError
 from likewise.weights.convert.fold_batchnorm import Tensors, folded, write
 from likewise.weights.formats.describe import brief_names, describe
 from likewise.weights.formats.pickles.checkpoint import forget, read_checkpoint
@@ -38,19 +38,21 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     finally:
         forget()
     if len(made) != 2 * CONVOLUTIONS:
-        raise WeightsError(f"{path.name} has {len(made) // 2} convolutions; the Inception of 2015 has {CONVOLUTIONS}")
+        raise WeightFileError(
+            f"{path.name} has {len(made) // 2} convolutions; the Inception of 2015 has {CONVOLUTIONS}"
+        )
     write(target, made, "inception-2015")
 
 
 def _convolutions(module: Any, above: str) -> Iterator[tuple[str, dict[str, npt.NDArray[Any]]]]:
     """Yield the tensors of every convolution by the dotted name of its module."""
     if not isinstance(module, Record) or not module.name.startswith("__torch__."):
-        raise WeightsError(f"The file holds {describe(module)} where a TorchScript module is expected")
+        raise WeightFileError(f"The file holds {describe(module)} where a TorchScript module is expected")
     state = module.state if isinstance(module.state, dict) else {}
     tensors = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     if tensors:
         if set(tensors) != set(_PARTS):
-            raise WeightsError(
+            raise WeightFileError(
                 f"The module {above!r} has the tensors {brief_names(tensors)}, not {brief_names(_PARTS)}"
             )
         yield above.removeprefix("net.layers."), tensors

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save_file
 
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, some
 from likewise.weights.formats.describe import brief_names
 from likewise.weights.formats.pickles.unpickle import load
 
@@ -29,14 +29,14 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     tree = _flat(load(path))
     found = [root for root in _CONVS if any(name.startswith(f"{root}/") for name in tree)]
     if len(found) != 1:
-        raise WeightsError(
+        raise WeightFileError(
             f"The checkpoint holds {brief_names({n.split('/')[0] for n in tree})}; "
             f"an LPIPS checkpoint holds one of {some(_CONVS)}"
         )
     network, convs = _CONVS[found[0]]
     tensors = dict(_renamed(tree, found[0], convs))
     if tree:
-        raise WeightsError(f"Unknown arrays in the LPIPS checkpoint: {brief_names(tree)}")
+        raise WeightFileError(f"Unknown arrays in the LPIPS checkpoint: {brief_names(tree)}")
     save_file(tensors, target, {"network": f"lpips-{network}", "form": "1"})
 
 
@@ -53,13 +53,15 @@ def _renamed(tree: dict[str, Array], root: str, convs: int) -> Iterator[tuple[st
 def _take(tree: dict[str, Array], name: str, dims: int) -> Array:
     if name not in tree or tree[name].ndim != dims:
         got = f"{tree[name].ndim} dimensions" if name in tree else "none of that name"
-        raise WeightsError(f"Array {name!r} of the LPIPS checkpoint: {got}; {dims} dimensions expected")
+        raise WeightFileError(f"Array {name!r} of the LPIPS checkpoint: {got}; {dims} dimensions expected")
     return np.ascontiguousarray(tree.pop(name), np.float32)
 
 
 def _flat(tree: Any, above: str = "") -> dict[str, Array]:
     if not isinstance(tree, dict):
-        raise WeightsError(f"The LPIPS checkpoint is not a tree of dicts with arrays: it holds a {type(tree).__name__}")
+        raise WeightFileError(
+            f"The LPIPS checkpoint is not a tree of dicts with arrays: it holds a {type(tree).__name__}"
+        )
     found: dict[str, Array] = {}
     for key, value in tree.items():
         name = f"{above}{key}"

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save_file
 
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, some
 from likewise.weights.formats.openvino import Export, read_export
 
 Array = npt.NDArray[np.float32]
@@ -41,7 +41,7 @@ class _Taker:
 
     def by_name(self, name: str) -> Array:
         if name not in self.export.constants:
-            raise WeightsError(f"The export has no constant {name!r}")
+            raise WeightFileError(f"The export has no constant {name!r}")
         self.taken.add(name)
         return self.export.constants[name]
 
@@ -52,7 +52,7 @@ class _Taker:
         """Take a constant that the network's code has built in, and make sure that it is this one."""
         got = self.by_use(operation)
         if not np.allclose(got, np.asarray(values, np.float32), rtol=1e-6, atol=0):
-            raise WeightsError(f"The constant of {operation!r} has unknown values: {got.ravel()[:4]}")
+            raise WeightFileError(f"The constant of {operation!r} has unknown values: {got.ravel()[:4]}")
 
     def rest(self) -> list[str]:
         return sorted(set(self.export.constants) - self.taken)
@@ -62,7 +62,7 @@ def _taken(export: Export, table: Callable[[_Taker], Iterator[tuple[str, Array]]
     taker = _Taker(export)
     tensors = dict(table(taker))
     if taker.rest():
-        raise WeightsError(f"Unknown constants in the export: {some(taker.rest())}")
+        raise WeightFileError(f"Unknown constants in the export: {some(taker.rest())}")
     return tensors
 
 

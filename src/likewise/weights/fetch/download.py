@@ -23,7 +23,10 @@ def download(link: Link, target: Path, net: Net, reporter: Reporter) -> None:
     """Write the archive to ``target``; what a broken try left in ``target`` is continued if it can be checked."""
     if link.local is not None:
         if not link.local.is_file():
-            raise WeightsError(f"File not found: {link.local}, which the index names")
+            raise WeightsError(
+                f"File not found: {link.local}, which the index names",
+                fix="Check the folder of --find-links or of the index in the settings of pip.",
+            )
         with explained(target):
             shutil.copyfile(link.local, target)
         _check(link, target)
@@ -77,7 +80,10 @@ def _write(response: Any, target: Path, start: int, length: int, counter: Progre
             got += len(block)
             counter.advance(len(block))
             if start + got > _MOST:
-                raise WeightsError(f"The archive is larger than {_MOST:,} bytes")
+                raise WeightsError(
+                    f"The archive is larger than {_MOST:,} bytes",
+                    fix="Check that the package index is the right one; no weight is that large.",
+                )
     if length and got != length:
         fix = "Run the same command again; it goes on where it was."
         raise OfflineError(f"The download stopped at {got:,} of {length:,} bytes", fix=fix)

@@ -102,15 +102,24 @@ def _remote_links(page: str, package: str, net: Net) -> dict[str, Link]:
             fix = "Check the credentials in pip's index-url or in netrc."
             raise WeightsError(f"{plain(url)} refused access (status {response.status_code})", fix=fix)
         if response.status_code != 200:
-            raise OfflineError(f"{plain(url)} did not answer (status {response.status_code})")
+            raise OfflineError(
+                f"{plain(url)} did not answer (status {response.status_code})",
+                fix="Try again later, or name another index in the settings of pip.",
+            )
         body = response.raw.read(_MOST_PAGE + 1, decode_content=True)
         if len(body) > _MOST_PAGE:
-            raise WeightsError(f"The page {plain(url)} is larger than {_MOST_PAGE:,} bytes")
+            raise WeightsError(
+                f"The page {plain(url)} is larger than {_MOST_PAGE:,} bytes",
+                fix="Check that the address is a package index (settings of pip).",
+            )
         response._content = body
         try:
             made = ProjectPage.from_response(response, package)
         except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError, KeyError, TypeError) as error:
-            raise WeightsError(f"{plain(url)} is not a package index: {type(error).__name__}") from error
+            raise WeightsError(
+                f"{plain(url)} is not a package index: {type(error).__name__}",
+                fix="Check the address in the settings of pip.",
+            ) from error
         return _links(made, without_auth(response.url)[0], auth)
 
 

@@ -105,11 +105,12 @@ class Net:
             )
             raise OfflineError(f"{plain(url)} cannot be reached: {_reason(error)}", fix=fix) from error
         except requests.exceptions.ChunkedEncodingError as error:
-            raise OfflineError(f"{plain(url)} broke the connection") from error
+            raise OfflineError(f"{plain(url)} broke the connection", fix="Try again.") from error
         except (requests.exceptions.RequestException, OSError) as error:
             if isinstance(error, requests.exceptions.RequestException):
                 raise WeightsError(
-                    f"{plain(url)} is not an address that pip could use: {type(error).__name__}"
+                    f"{plain(url)} is not an address that pip could use: {type(error).__name__}",
+                    fix="Check the address in the settings of pip.",
                 ) from error
             raise
 

@@ -101,7 +101,9 @@ def _parsed(path: Path) -> Mapping[str, dict[str, str]]:
     try:
         parser.read(path, encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError) as error:
-        raise WeightsError(f"Cannot read pip's settings in {path}: {str(error).splitlines()[0]}") from error
+        raise WeightsError(
+            f"Cannot read pip's settings in {path}: {str(error).splitlines()[0]}", fix="Correct the file, or remove it."
+        ) from error
     return {
         section: {_key(name): value for name, value in parser.items(section) if value} for section in parser.sections()
     }
@@ -127,4 +129,6 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise WeightsError(f"pip's setting {name} is not a number: {text!r}") from None
+        raise WeightsError(
+            f"pip's setting {name} is not a number: {text!r}", fix="Correct it: pip config list shows where it is set."
+        ) from None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError
 
 
 class Table:
@@ -70,7 +70,7 @@ class Table:
     def _count(self, place: int, size: int) -> int:
         count = int(self._at("I", place))
         if place + 4 + count * size > len(self._block):
-            raise WeightsError(f"A list of {count:,} entries at byte {place:,} ends beyond the file")
+            raise WeightFileError(f"A list of {count:,} entries at byte {place:,} ends beyond the file")
         return count
 
     def _at(self, kind: str, place: int) -> Any:
@@ -79,5 +79,5 @@ class Table:
 
 def _unpack(block: bytes, kind: str, place: int) -> Any:
     if not 0 <= place <= len(block) - struct.calcsize(kind):
-        raise WeightsError(f"An offset leads out of the file: byte {place:,} of {len(block):,}")
+        raise WeightFileError(f"An offset leads out of the file: byte {place:,} of {len(block):,}")
     return struct.unpack_from(f"<{kind}", block, place)[0]

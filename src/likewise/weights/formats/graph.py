@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, some
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Graph:
                 waiting.pop()
                 continue
             if name not in by_name:
-                raise WeightsError(f"{name!r} is an input of a step, but no step, constant or input of the graph")
+                raise WeightFileError(f"{name!r} is an input of a step, but no step, constant or input of the graph")
             missing = [before for before in by_name[name].inputs if before not in done]
             if missing and name in open_:
-                raise WeightsError(f"The graph has a cycle through {some([name, *missing])}")
+                raise WeightFileError(f"The graph has a cycle through {some([name, *missing])}")
             open_.add(name)
             if missing:
                 waiting += missing
@@ -64,7 +64,7 @@ class Graph:
     def constant(self, name: str, step: Step) -> npt.NDArray[Any]:
         """Return a constant that a step cannot do without."""
         if name not in self.constants:
-            raise WeightsError(f"{step.op} {step.name!r} needs a constant, but {name!r} is computed")
+            raise WeightFileError(f"{step.op} {step.name!r} needs a constant, but {name!r} is computed")
         return np.asarray(self.constants[name])
 
 

@@ -18,10 +18,12 @@ _PROVOKED = (
 
 @contextmanager
 def guarded(name: str) -> Iterator[None]:
-    """Turn what reading or converting the file ``name`` raises into a message; our own errors pass unchanged."""
+    """Turn what reading or converting the file ``name`` raises into a message; our own errors gain its name."""
     try:
         yield
-    except WeightsError:
+    except WeightsError as error:
+        if name not in str(error):
+            error.args = (f"{name}: {error}",)
         raise
     except MemoryError as error:
         fix = "Use a machine with more memory, if the file comes from a source that you trust."

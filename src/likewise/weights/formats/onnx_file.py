@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, WeightsError, some
 from likewise.weights.finding import Finding
 
 _MOST = 2 << 30  # the format's own limit for one file
@@ -59,7 +59,7 @@ def _check(onnx: Any, model: Any, path: Path) -> None:
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
-        raise WeightsError(f"{path.name} is not a valid ONNX graph: {str(error).splitlines()[0][:200]}") from error
+        raise WeightFileError(f"{path.name} is not a valid ONNX graph: {str(error).splitlines()[0][:200]}") from error
 
 
 def _shown(value: Any) -> str:

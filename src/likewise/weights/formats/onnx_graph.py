@@ -17,7 +17,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from likewise import __version__
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, WeightsError, some
 from likewise.tables.io import replacing
 from likewise.weights.formats.describe import describe
 from likewise.weights.formats.graph import Graph, Step
@@ -125,7 +125,7 @@ class _Writer:
 def _padding(step: Step) -> dict[str, str]:
     kinds = {"SAME": "SAME_UPPER", "VALID": "VALID"}
     if step.options["padding"] not in kinds:
-        raise WeightsError(
+        raise WeightFileError(
             f"{step.op} {step.name!r} has the padding {describe(step.options['padding'])}, not SAME or VALID"
         )
     return {"auto_pad": kinds[step.options["padding"]]}
@@ -153,7 +153,7 @@ def _check_reach(step: Step, kernel: npt.NDArray[Any]) -> None:
     """Refuse what the runtime computes otherwise than TensorFlow: it cuts where a small kernel leaves pixels out."""
     short = [k for k, s in zip(kernel.shape[:2], step.options["strides"], strict=True) if k < s - 1]
     if short and step.options["padding"] == "SAME":
-        raise WeightsError(f"{step.name!r} has a kernel of {kernel.shape[:2]}, which is too small for its stride")
+        raise WeightFileError(f"{step.name!r} has a kernel of {kernel.shape[:2]}, which is too small for its stride")
 
 
 def _dilations(step: Step) -> tuple[int, int]:
@@ -164,7 +164,7 @@ def _dilations(step: Step) -> tuple[int, int]:
 def _upward_convolution(writer: _Writer, step: Step) -> None:
     kernel = writer.numbers(step.inputs[1], step)  # [H, W, in, out]
     if tuple(kernel.shape[:2]) != tuple(step.options["strides"]):
-        raise WeightsError(f"{step.name!r} has a kernel of {kernel.shape[:2]}, which is not as large as its stride")
+        raise WeightFileError(f"{step.name!r} has a kernel of {kernel.shape[:2]}, which is not as large as its stride")
     weight = writer.keep(kernel.transpose(2, 3, 0, 1).astype(np.float32))
     writer.spatial("ConvTranspose", step, [weight], strides=step.options["strides"])
 
@@ -209,7 +209,7 @@ def _reshape(writer: _Writer, step: Step) -> None:
 def _matrix(writer: _Writer, step: Step) -> None:
     weight = writer.numbers(step.inputs[1], step).astype(np.float32)
     if step.options.get("transpose_a"):
-        raise WeightsError(f"{step.name!r} multiplies by a transposed batch, which is not supported")
+        raise WeightFileError(f"{step.name!r} multiplies by a transposed batch, which is not supported")
     kernel = writer.keep(weight.T if step.options.get("transpose_b") else weight)
     writer.node("MatMul", [step.inputs[0], kernel], step.name)
 
@@ -256,7 +256,7 @@ def _batch_norm(writer: _Writer, step: Step) -> None:
     """Write a normalization by stored means and variances as one product and one sum over the last axis."""
     scale, offset, mean, variance = (writer.numbers(name, step).astype(np.float64) for name in step.inputs[1:])
     if step.options.get("is_training"):
-        raise WeightsError(f"{step.name!r} normalizes by the statistics of the batch, not by stored ones")
+        raise WeightFileError(f"{step.name!r} normalizes by the statistics of the batch, not by stored ones")
     slope = scale / np.sqrt(variance + step.options["epsilon"])
     product = writer.node("Mul", [step.inputs[0], writer.keep(slope.astype(np.float32))], f"{step.name}/product")
     writer.node("Add", [product, writer.keep((offset - mean * slope).astype(np.float32))], step.name)

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError, WeightsError
 from likewise.weights.formats.describe import describe
 
 Array = npt.NDArray[np.float32]
@@ -60,12 +60,12 @@ def _parse(path: Path) -> ElementTree.Element:
     try:
         text = path.read_bytes().decode("utf-8")
         if "<!DOCTYPE" in text or "<!ENTITY" in text:
-            raise WeightsError(f"{path.name} declares a document type or entity, which an export does not need")
+            raise WeightFileError(f"{path.name} declares a document type or entity, which an export does not need")
         root = ElementTree.fromstring(text)  # noqa: S314  # no declaration is left that could be expanded
     except (UnicodeDecodeError, ElementTree.ParseError) as error:
-        raise WeightsError(f"{path.name} is not valid XML: {error}") from error
+        raise WeightFileError(f"{path.name} is not valid XML: {error}") from error
     if root.tag != "net" or root.get("version") != "10":
-        raise WeightsError(
+        raise WeightFileError(
             f"The export is <{root.tag[:40]}> of version {str(root.get('version'))[:40]}, not <net> of version 10"
         )
     return root
@@ -84,12 +84,12 @@ def _constant(layer: ElementTree.Element, blob: bytes) -> Array:
         shape = tuple(int(n) for n in data.get("shape", "").split(",") if n.strip())
         offset, size = int(data.get("offset", "")), int(data.get("size", ""))
     except ValueError as error:
-        raise WeightsError(
+        raise WeightFileError(
             f"The constant {describe(name)} lacks a valid shape, offset or size: {str(error)[:80]}"
         ) from error
     count = int(np.prod(shape, dtype=object))
     if min((*shape, 1)) < 1 or count > _MOST_NUMBERS or count * kind.itemsize != size:
-        raise WeightsError(f"The constant {describe(name)} has the shape {describe(shape)} in {size} bytes")
+        raise WeightFileError(f"The constant {describe(name)} has the shape {describe(shape)} in {size} bytes")
     if offset < 0 or offset + size > len(blob):
         got = f"{name!r} at {offset}, {size} bytes of {len(blob)}"
         raise WeightsError(f"The constant {got} is outside the data file", fix="The file is truncated; get it again.")

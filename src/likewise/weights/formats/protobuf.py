@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError
 
 
 def fields(block: memoryview) -> dict[int, list[int | memoryview]]:
@@ -23,9 +23,9 @@ def fields(block: memoryview) -> dict[int, list[int | memoryview]]:
         elif kind in (1, 5):
             length = 8 if kind == 1 else 4
         else:
-            raise WeightsError(f"Unknown wire type {kind} in a protocol buffer")
+            raise WeightFileError(f"Unknown wire type {kind} in a protocol buffer")
         if place + length > len(block):
-            raise WeightsError(f"A field of {length:,} bytes at byte {place:,} ends beyond the file")
+            raise WeightFileError(f"A field of {length:,} bytes at byte {place:,} ends beyond the file")
         found[key >> 3].append(block[place : place + length])
         place += length
     return found
@@ -40,7 +40,7 @@ def block(message: dict[int, list[int | memoryview]], field: int) -> memoryview:
     """Return the bytes of a field; the last one counts."""
     value = message.get(field, [memoryview(b"")])[-1]
     if isinstance(value, int):
-        raise WeightsError(f"Field {field} of a protocol buffer is a number, not bytes")
+        raise WeightFileError(f"Field {field} of a protocol buffer is a number, not bytes")
     return value
 
 
@@ -48,7 +48,7 @@ def number(message: dict[int, list[int | memoryview]], field: int, default: int 
     """Return a signed whole number; the last one counts."""
     value = message.get(field, [default])[-1]
     if not isinstance(value, int):
-        raise WeightsError(f"Field {field} of a protocol buffer is bytes, not a number")
+        raise WeightFileError(f"Field {field} of a protocol buffer is bytes, not a number")
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
@@ -71,4 +71,4 @@ def _varint(block: memoryview, place: int) -> tuple[int, int]:
         value |= (byte & 127) << shift
         if byte < 128:
             return value & (1 << 64) - 1, place
-    raise WeightsError(f"An integer at byte {place:,} of a protocol buffer does not end")
+    raise WeightFileError(f"An integer at byte {place:,} of a protocol buffer does not end")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from likewise.errors import UnsafeFileError, WeightsError
+from likewise.errors import UnsafeFileError, WeightFileError, WeightsError
 from likewise.weights.finding import Finding
 from likewise.weights.formats.describe import brief_names, describe
 
@@ -64,7 +64,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_metadata(path: Path, metadata: Any) -> None:
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-        raise WeightsError(f"The metadata of {path.name} are not texts")
+        raise WeightFileError(f"The metadata of {path.name} are not texts")
 
 
 def _check(path: Path, tensors: Mapping[str, Any]) -> None:
@@ -75,12 +75,12 @@ def _check(path: Path, tensors: Mapping[str, Any]) -> None:
     for name, entry in sorted(tensors.items(), key=lambda item: item[1]["data_offsets"]):
         first, last = entry["data_offsets"]
         if first != end or last - first != math.prod(entry["shape"]) * _SIZES[entry["dtype"]]:
-            raise WeightsError(f"The bytes of {path.name} have a gap or an overlap at {describe(name)}")
+            raise WeightFileError(f"The bytes of {path.name} have a gap or an overlap at {describe(name)}")
         end = last
     with path.open("rb") as handle:
         data = path.stat().st_size - 8 - struct.unpack("<Q", handle.read(8))[0]
     if not tensors:
-        raise WeightsError(f"{path.name} holds no tensors")
+        raise WeightFileError(f"{path.name} holds no tensors")
     if end != data:
         raise WeightsError(
             f"{path.name} has {data:,} bytes of data, not {end:,}", fix="It is truncated; copy it again."
@@ -92,9 +92,9 @@ def _check_entry(path: Path, name: str, entry: Any) -> None:
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in name):
         raise UnsafeFileError(f"{where} has control characters in its name")
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise WeightsError(f"{where} lacks dtype, shape or data_offsets, or has other keys")
+        raise WeightFileError(f"{where} lacks dtype, shape or data_offsets, or has other keys")
     if not isinstance(entry["dtype"], str) or entry["dtype"] not in _SIZES:
-        raise WeightsError(f"{where} has the unknown type {describe(entry['dtype'])}")
+        raise WeightFileError(f"{where} has the unknown type {describe(entry['dtype'])}")
     if not _sizes(entry["shape"]) or len(entry["shape"]) > 32:
         raise UnsafeFileError(f"{where} has a shape that is not a list of natural numbers")
     if not _sizes(entry["data_offsets"]) or len(entry["data_offsets"]) != 2:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError
 from likewise.weights.formats.describe import describe
 from likewise.weights.formats.graph import Graph, Step
 from likewise.weights.formats.protobuf import block, fields, number, packed, text
@@ -25,7 +25,7 @@ def read_frozen(path: Path, *, outputs: tuple[str, ...], shapes: Mapping[str, tu
     steps: list[Step] = []
     for node in fields(memoryview(path.read_bytes())).get(1, []):
         if isinstance(node, int):
-            raise WeightsError(f"{path.name} is not a frozen TensorFlow graph: it holds messages of another kind")
+            raise WeightFileError(f"{path.name} is not a frozen TensorFlow graph: it holds messages of another kind")
         message = fields(node)
         op, name = text(message, 2), text(message, 1)
         options = _options(message)
@@ -34,7 +34,7 @@ def read_frozen(path: Path, *, outputs: tuple[str, ...], shapes: Mapping[str, tu
         elif op != "Placeholder":
             steps.append(Step(op, name, _inputs(message), options))
     if not steps:
-        raise WeightsError(f"{path.name} is not a frozen TensorFlow graph: it has no operations")
+        raise WeightFileError(f"{path.name} is not a frozen TensorFlow graph: it has no operations")
     return Graph(shapes, outputs, constants, steps)
 
 
@@ -53,7 +53,7 @@ def _options(message: dict[int, list[int | memoryview]]) -> dict[str, Any]:
         if key in options:
             options[key] = tuple(options[key][1:3])  # [n, H, W, C]
     if options.get("data_format", "NHWC") != "NHWC":
-        raise WeightsError(
+        raise WeightFileError(
             f"Unsupported data format {describe(options['data_format'])}; channels must come last (NHWC)"
         )
     return options
@@ -81,7 +81,7 @@ def _whole_numbers(values: list[int | memoryview]) -> list[int]:
 def _tensor(message: dict[int, list[int | memoryview]]) -> npt.NDArray[Any]:
     kind = number(message, 1)
     if kind not in _KINDS:
-        raise WeightsError(f"Unsupported type {kind} of a constant")
+        raise WeightFileError(f"Unsupported type {kind} of a constant")
     sizes = [number(fields(size), 1) for size in fields(block(message, 2)).get(2, []) if not isinstance(size, int)]
     raw = block(message, 4)
     count = int(np.prod(sizes, dtype=np.int64))
@@ -89,7 +89,7 @@ def _tensor(message: dict[int, list[int | memoryview]]) -> npt.NDArray[Any]:
     if len(values) == 1:
         values = np.broadcast_to(values, (count,))  # one number stands for all
     if len(values) != count:
-        raise WeightsError(f"A constant has {len(values):,} numbers for the shape {describe(sizes)}")
+        raise WeightFileError(f"A constant has {len(values):,} numbers for the shape {describe(sizes)}")
     return values.reshape(sizes)
 
 

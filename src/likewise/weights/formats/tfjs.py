@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError, some
+from likewise.errors import WeightFileError, WeightsError, some
 from likewise.weights.formats.describe import describe
 from likewise.weights.formats.graph import Graph, Step, with_activation
 
@@ -30,7 +30,7 @@ def read_tfjs(topology: Path, numbers: Path, *, outputs: tuple[str, ...]) -> Gra
         entries = [entry for group in plain["weightsManifest"] for entry in group["weights"]]
         nodes = plain["modelTopology"]["node"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise WeightsError(f"{topology.name} is not a TensorFlow.js graph model: {type(error).__name__}") from error
+        raise WeightFileError(f"{topology.name} is not a TensorFlow.js graph model: {type(error).__name__}") from error
     inputs = {node["name"]: _shape(node) for node in nodes if node["op"] == "Placeholder"}
     steps = [step for node in nodes if node["op"] not in ("Const", "Placeholder") for step in _steps(node)]
     return Graph(inputs, outputs, _constants(entries, numbers.read_bytes()), steps)
@@ -49,12 +49,12 @@ def _constants(entries: list[dict[str, Any]], raw: bytes) -> dict[str, npt.NDArr
         count = int(np.prod(entry["shape"], dtype=np.int64))
         kind = np.dtype(_KINDS[stored])
         if start + count * kind.itemsize > len(raw):
-            raise WeightsError(f"The binary file has {len(raw):,} bytes, fewer than the JSON file names")
+            raise WeightFileError(f"The binary file has {len(raw):,} bytes, fewer than the JSON file names")
         values = np.frombuffer(raw, kind, count, start).reshape(entry["shape"])
         found[entry["name"]] = values.astype(_KINDS[entry["dtype"]])
         start += count * kind.itemsize
     if start != len(raw):
-        raise WeightsError(f"The binary file has {len(raw) - start:,} bytes more than the JSON file names")
+        raise WeightFileError(f"The binary file has {len(raw) - start:,} bytes more than the JSON file names")
     return found
 
 
@@ -73,7 +73,7 @@ def _steps(node: Mapping[str, Any]) -> list[Step]:
     plain = {"_FusedConv2D": "Conv2D", "_FusedMatMul": "MatMul"}.get(op)
     fused = options.get("fused_ops", [])
     if plain is None or fused[:1] != ["BiasAdd"] or not set(fused[1:]) <= _ACTIVATIONS:
-        raise WeightsError(f"{describe(name)} fuses {describe(op)} with {describe(fused)}, which is not supported")
+        raise WeightFileError(f"{describe(name)} fuses {describe(op)} with {describe(fused)}, which is not supported")
     steps = [Step(plain, f"{name}/product", inputs[:2], options), Step("BiasAdd", name, (f"{name}/product", inputs[2]))]
     for activation in fused[1:]:
         with_activation(steps, activation, inputs[3:])  # a Prelu's slopes come after the bias

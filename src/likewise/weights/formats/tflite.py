@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError, WeightsError
 from likewise.weights.formats.describe import describe
 from likewise.weights.formats.flatbuffers import Table
 from likewise.weights.formats.graph import Graph, Step, with_activation
@@ -23,11 +23,11 @@ def read_tflite(path: Path) -> Graph:
     """Return the graph of a model."""
     block = path.read_bytes()
     if block[4:8] != b"TFL3":
-        raise WeightsError(f"{path.name} is not a TFLite model: it begins with {block[:8]!r}")
+        raise WeightFileError(f"{path.name} is not a TFLite model: it begins with {block[:8]!r}")
     model = Table.root(block)
     subgraphs = model.tables(2)
     if len(subgraphs) != 1:
-        raise WeightsError(f"{path.name} has {len(subgraphs)} subgraphs, not one")
+        raise WeightFileError(f"{path.name} has {len(subgraphs)} subgraphs, not one")
     return _Reader(model, subgraphs[0]).graph()
 
 
@@ -58,11 +58,11 @@ class _Reader:
             return None
         kind = tensor.number(1, "b")
         if kind not in _KINDS:
-            raise WeightsError(f"Unsupported type {kind} of a TFLite tensor (quantized?)")
+            raise WeightFileError(f"Unsupported type {kind} of a TFLite tensor (quantized?)")
         shape = tuple(map(int, tensor.array(0, "<i4")))
         values = np.frombuffer(raw.tobytes(), _KINDS[kind])
         if values.size != int(np.prod(shape, dtype=np.int64)):
-            raise WeightsError(f"A constant has {values.size:,} numbers for the shape {describe(shape)}")
+            raise WeightFileError(f"A constant has {values.size:,} numbers for the shape {describe(shape)}")
         return values.reshape(shape)
 
     def _read(self, operator: Table) -> None:
@@ -74,14 +74,14 @@ class _Reader:
         options = operator.table(4) or Table(b"\x04\x00\x04\x00\x04\x00\x00\x00", 4)  # a table without fields
         activation = _OPERATORS[code](self, f"t{output}", inputs, options)
         if activation not in _ACTIVATIONS:
-            raise WeightsError(f"Unknown activation {activation} of a TFLite operator")
+            raise WeightFileError(f"Unknown activation {activation} of a TFLite operator")
         if activation:
             with_activation(self.steps, _ACTIVATIONS[activation])
 
     def kernel(self, name: str, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> str:
         """Name a kernel in TensorFlow's layout."""
         if name not in self.constants:
-            raise WeightsError(f"The kernel {name!r} is computed, not a constant")
+            raise WeightFileError(f"The kernel {name!r} is computed, not a constant")
         self.constants.setdefault(f"{name}/kernel", change(self.constants[name]))
         return f"{name}/kernel"
 

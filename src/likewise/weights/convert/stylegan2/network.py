@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import WeightsError, nearest, some
+from likewise.errors import WeightFileError, WeightsError, nearest, some
 from likewise.weights.finding import Finding
 from likewise.weights.formats.describe import brief_names, describe
 
@@ -62,7 +62,7 @@ class Config:
                 f"Unknown architecture {describe(self.architecture)}", fix=f"Known: {some(ARCHITECTURES)}."
             )
         if not self.mapping or self.mapping[-1] != self.w_dim or bool(self.labels) != bool(self.label_dim):
-            raise WeightsError(
+            raise WeightFileError(
                 f"The mapping {describe(self.mapping)} does not end at w_dim, or its label embedding does not fit"
             )
 
@@ -87,10 +87,10 @@ class Config:
             given = json.loads(text)
             unknown = [key for key in given if key not in {field.name for field in fields(cls)}]
             if unknown:
-                raise WeightsError(f"Unknown keys in the StyleGAN2 config: {brief_names(unknown)}")
+                raise WeightFileError(f"Unknown keys in the StyleGAN2 config: {brief_names(unknown)}")
             return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})  # type: ignore[arg-type]
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise WeightsError(f"The StyleGAN2 config of the file is not valid JSON: {str(error)[:120]}") from error
+            raise WeightFileError(f"The StyleGAN2 config of the file is not valid JSON: {str(error)[:120]}") from error
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
@@ -135,15 +135,15 @@ def save(config: Config, tensors: Mapping[str, Array], target: Path) -> None:
     missing, unknown = sorted(set(wanted) - set(tensors)), sorted(set(tensors) - set(wanted))
     if missing or unknown:
         got = f"missing {some(missing)}" if missing else f"unknown {some(unknown)}"
-        raise WeightsError(f"The StyleGAN2 checkpoint does not have exactly the tensors of its config: {got}")
+        raise WeightFileError(f"The StyleGAN2 checkpoint does not have exactly the tensors of its config: {got}")
     wrong = [name for name, shape in wanted.items() if tensors[name].shape != shape]
     if wrong:
         got = f"{wrong[0]}: {tensors[wrong[0]].shape} for {wanted[wrong[0]]}"
-        raise WeightsError(f"The tensors of the StyleGAN2 checkpoint do not fit together: {got}")
+        raise WeightFileError(f"The tensors of the StyleGAN2 checkpoint do not fit together: {got}")
     plain = {name: np.array(value, np.float32, order="C") for name, value in tensors.items()}
     bad = [name for name, value in plain.items() if not np.isfinite(value).all()]
     if bad:
-        raise WeightsError(f"Weights that are not finite: {some(bad)}")
+        raise WeightFileError(f"Weights that are not finite: {some(bad)}")
     save_file(plain, target, {"network": NETWORK, "form": "1", "config": config.to_json()})
 
 

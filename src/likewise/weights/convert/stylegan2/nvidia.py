@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import UnsafeFileError, WeightsError
+from likewise.errors import UnsafeFileError, WeightFileError, WeightsError
 from likewise.weights.convert.stylegan2.network import Array, Config, finding, none_left, save, take
 from likewise.weights.finding import Finding
 from likewise.weights.formats.describe import brief_names, describe
@@ -38,7 +38,7 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     (path,) = members.values()
     generator = _opened(path)
     if generator is None:
-        raise WeightsError(f"{path.name} is not a pickle of NVIDIA's with G_ema")
+        raise WeightFileError(f"{path.name} is not a pickle of NVIDIA's with G_ema")
     config, tensors = _config(generator), dict(_tensors(generator))
     _drop_filters(tensors)
     made = dict(_renamed(config, tensors, generator))
@@ -73,7 +73,7 @@ def _state(held: Any, kind: str) -> dict[str, Any]:
     named = meta.get("class_name") if isinstance(meta, dict) else None
     state = meta.get("state") if isinstance(meta, dict) else None
     if named != kind or not isinstance(state, dict):
-        raise WeightsError(
+        raise WeightFileError(
             f"The pickle holds {describe(named) if named else type(held).__name__} where a {kind} is expected"
         )
     return state
@@ -121,7 +121,7 @@ def _config(generator: Mapping[str, Any]) -> Config:
 
 def _attribute(state: Mapping[str, Any], name: str) -> Any:
     if name not in state:
-        raise WeightsError(
+        raise WeightFileError(
             f"A part of the generator lacks {name} (attributes: {brief_names(k for k in state if k[:1] != '_')})"
         )
     return state[name]
@@ -140,7 +140,7 @@ def _array(state: Mapping[str, Any], name: str) -> Array:
         if isinstance(held, dict) and isinstance(held.get(name), np.ndarray):
             found: Array = held[name]
             return found
-    raise WeightsError(f"A part of the generator has no tensor {name!r}")
+    raise WeightFileError(f"A part of the generator has no tensor {name!r}")
 
 
 def _tensors(state: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Array]]:
@@ -153,7 +153,7 @@ def _tensors(state: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
         meta = module.args[0] if isinstance(module, Record) and module.args else {}
         inner = meta.get("state") if isinstance(meta, dict) else None
         if not isinstance(inner, dict):
-            raise WeightsError(f"The module {above}{describe(name)} is a {type(module).__name__} without a state")
+            raise WeightFileError(f"The module {above}{describe(name)} is a {type(module).__name__} without a state")
         yield from _tensors(inner, f"{above}{name}.")
 
 

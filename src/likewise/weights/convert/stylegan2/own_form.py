@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from likewise.errors import WeightsError
+from likewise.errors import WeightFileError
 from likewise.weights.convert.stylegan2.network import NETWORK, Array, Config, finding, save
 from likewise.weights.finding import Finding
 from likewise.weights.formats import safetensors_file
@@ -22,7 +22,7 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     (path,) = members.values()
     config = _config(path)
     if config is None:
-        raise WeightsError(f"{path.name} is not a safetensors file of {NETWORK!r}")
+        raise WeightFileError(f"{path.name} is not a safetensors file of {NETWORK!r}")
     from safetensors import safe_open  # noqa: PLC0415
 
     with safe_open(str(path), framework="numpy") as file:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import UnsafeFileError, WeightsError
+from likewise.errors import UnsafeFileError, WeightFileError, WeightsError
 from likewise.weights.convert.stylegan2.network import Array, Config, finding, none_left, save, take
 from likewise.weights.finding import Finding
 from likewise.weights.formats.describe import brief_names, describe
@@ -33,7 +33,7 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     (path,) = members.values()
     opened = _opened(path)
     if opened is None:
-        raise WeightsError(f"{path.name} is not a checkpoint with g_ema")
+        raise WeightFileError(f"{path.name} is not a checkpoint with g_ema")
     tensors, mean = opened
     config = _config(tensors)
     _drop_filters(tensors)
@@ -60,7 +60,7 @@ def _opened(path: Path) -> tuple[dict[str, Array], Array | None] | None:
 
 def _numbers(name: object, value: Any) -> Array:
     if not isinstance(value, np.ndarray):
-        raise WeightsError(f"The state dict holds more than tensors: {describe(name)} is a {type(value).__name__}")
+        raise WeightFileError(f"The state dict holds more than tensors: {describe(name)} is a {type(value).__name__}")
     return value
 
 
@@ -68,7 +68,7 @@ def _config(tensors: Mapping[str, Array]) -> Config:
     steps = sorted(int(m[1]) for name in tensors if (m := re.fullmatch(r"style\.(\d+)\.weight", name)))
     ups = sum(bool(re.fullmatch(r"to_rgbs\.\d+\.bias", name)) for name in tensors)
     if steps != list(range(1, len(steps) + 1)) or not steps:
-        raise WeightsError(f"The mapping layers style.1, style.2 ... are missing (tensors: {brief_names(tensors)})")
+        raise WeightFileError(f"The mapping layers style.1, style.2 ... are missing (tensors: {brief_names(tensors)})")
     convs = ["conv1", *(f"convs.{2 * i + 1}" for i in range(ups))]
     return Config(
         resolution=4 * 2**ups,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import UnsafeFileError, WeightsError
+from likewise.errors import UnsafeFileError, WeightFileError, WeightsError
 from likewise.weights.convert.stylegan2.network import Array, Config, finding, none_left, save, take
 from likewise.weights.finding import Finding
 from likewise.weights.formats.describe import brief_names, describe
@@ -48,7 +48,7 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
     (path,) = members.values()
     network = _opened(path)
     if network is None:
-        raise WeightsError(f"{path.name} is not a tuple (G, D, Gs) of NVIDIA's")
+        raise WeightFileError(f"{path.name} is not a tuple (G, D, Gs) of NVIDIA's")
     variables = _variables(network)
     config = _config(network, variables)
     made = dict(_renamed(config, variables, float(network["static_kwargs"].get("mapping_lrmul", 0.01))))
@@ -85,7 +85,7 @@ def _state(record: Record) -> dict[str, Any]:
     state = record.state
     if not isinstance(state, dict) or not {"version", "static_kwargs", "variables"} <= set(state):
         keys = brief_names(state if isinstance(state, dict) else ())
-        raise WeightsError(f"A network of the pickle lacks version, static_kwargs or variables (keys: {keys})")
+        raise WeightFileError(f"A network of the pickle lacks version, static_kwargs or variables (keys: {keys})")
     if not isinstance(state["version"], int) or state["version"] < 4:
         raise WeightsError(
             f"The network has version {describe(state['version'])}; a StyleGAN2 network has version 4 or later",
@@ -103,14 +103,14 @@ def _variables(state: Mapping[str, Any], above: str = "") -> dict[str, Array]:
     found = {f"{above}{_text(name)}": np.asarray(value) for name, value in state["variables"]}
     for name, component in state["components"].items():
         if not _is_network(component):
-            raise WeightsError(f"The component {describe(name)} is a {type(component).__name__}, not a network")
+            raise WeightFileError(f"The component {describe(name)} is a {type(component).__name__}, not a network")
         found |= _variables(_state(component), f"{above}{name}/")
     return {_renumbered(name, state, found): value for name, value in found.items() if name.split("/")[-1] != "lod"}
 
 
 def _text(name: Any) -> str:
     if not isinstance(name, str):
-        raise WeightsError(f"A variable of the network is called {describe(name)}, which is no text")
+        raise WeightFileError(f"A variable of the network is called {describe(name)}, which is no text")
     return name
 
 
@@ -129,7 +129,7 @@ def _config(state: Mapping[str, Any], variables: Mapping[str, Array]) -> Config:
     other = [k for k, known in _EXPECTED.items() if known and k in options and options[k] not in known]
     if unknown or other:
         got = brief_names([f"{str(key)[:40]} = {describe(options[key])}" for key in (*unknown, *other)])
-        raise WeightsError(f"Unsupported options of a StyleGAN2 network: {got}")
+        raise WeightFileError(f"Unsupported options of a StyleGAN2 network: {got}")
     sizes = sorted({int(m[1]) for name in variables if (m := re.match(r"synthesis/(\d+)x\1/", name))})
     steps = sum(bool(re.fullmatch(r"mapping/Dense\d+/weight", name)) for name in variables)
     if not sizes or not steps or "dlatent_avg" not in variables:
@@ -212,7 +212,7 @@ def _dense(variables: dict[str, Array], name: str) -> Array:
 def _kernel(variables: dict[str, Array], name: str, *, up: bool) -> Array:
     weight = take(variables, name)
     if weight.ndim != 4:
-        raise WeightsError(f"{name} has the shape {weight.shape}; a kernel has four dimensions")
+        raise WeightFileError(f"{name} has the shape {weight.shape}; a kernel has four dimensions")
     turned = weight[::-1, ::-1] if up else weight
     scaled: Array = turned.transpose(3, 2, 0, 1) * float(np.prod(weight.shape[:3])) ** -0.5
     return scaled
