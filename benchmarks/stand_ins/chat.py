@@ -10,66 +10,52 @@ import io
 import json
 import math
 import random
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 from PIL import Image
+
+from benchmarks.stand_ins.server import Handler, StandIn, serving
 
 KEY = "secret-key-7f3a91c5e2"
 Rule = Callable[[str, list[np.ndarray]], str]
 """Answers a prompt about pictures with the text of a message."""
 
 
-class ChatServer(ThreadingHTTPServer):
+class ChatServer(StandIn):
     """One server; ``rule`` is what the model says, ``moods`` what goes wrong, one a request."""
 
-    daemon_threads = True
-
     def __init__(self, rule: Rule) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.rule, self.moods, self.requests = rule, [], []  # type: tuple[Rule, list[str], list[dict[str, Any]]]
-        self.model, self.fingerprint, self.lock = "stand-in-1", "fp_1", threading.Lock()
+        super().__init__(_Handler)
+        self.rule, self.requests = rule, list[dict[str, Any]]()
+        self.model, self.fingerprint = "stand-in-1", "fp_1"
         self.logprobs: Callable[[list[np.ndarray]], float] | None = None
-        self.calls = 0
-
-    @property
-    def url(self) -> str:
-        """The address that a client is given."""
-        return f"http://127.0.0.1:{self.server_port}/v1"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize, disable_nagle_algorithm = 65536, True  # one packet an answer: two would wait for an acknowledgment
+class _Handler(Handler):
     server: ChatServer
 
-    def log_message(self, *args: object) -> None:
-        pass
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def respond(self) -> None:
+        body = json.loads(self.body())
         with self.server.lock:
-            self.server.calls += 1
-            mood = self.server.moods.pop(0) if self.server.moods else ""
+            mood = self.server.next_mood()
             self.server.requests.append({**body, "path": self.path, "auth": self.headers.get("Authorization")})
         self._answer(mood, body)
 
     def _answer(self, mood: str, body: dict[str, Any]) -> None:
         if mood == "throttled":
-            return self._send(429, {"error": {"message": "slow down"}}, retry="0")
+            return self.throttle()
         if mood == "filter":
-            return self._send(400, {"error": {"code": "content_filter", "message": "content management policy"}})
+            return self.send(400, {"error": {"code": "content_filter", "message": "content management policy"}})
         if mood == "html":
-            return self._raw(200, b"<html>gateway</html>", "text/html")
+            return self.send_raw(200, b"<html>gateway</html>", "text/html")
         if mood == "cut":
-            return self._raw(200, b'{"choices": [{"message"', "application/json")
-        if self.headers.get("Authorization") not in (None, f"Bearer {KEY}"):
-            return self._send(401, {"error": {"message": f"bad key {self.headers['Authorization']}"}})
-        return self._send(200, self._completion(mood, body))
+            return self.send_raw(200, b'{"choices": [{"message"')
+        if self.refused(KEY):
+            return None
+        return self.send(200, self._completion(mood, body))
 
     def _completion(self, mood: str, body: dict[str, Any]) -> dict[str, Any]:
         parts = body["messages"][-1]["content"]
@@ -94,18 +80,6 @@ class _Handler(BaseHTTPRequestHandler):
             choice["logprobs"] = {"content": [_tokens(self.server.logprobs(pictures))]}
         model = "stand-in-2" if mood == "changed" else self.server.model
         return {"model": model, "system_fingerprint": self.server.fingerprint, "choices": [choice]}
-
-    def _send(self, status: int, plain: Any, retry: str = "") -> None:
-        self._raw(status, json.dumps(plain).encode(), "application/json", retry)
-
-    def _raw(self, status: int, content: bytes, kind: str, retry: str = "") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        if retry:
-            self.send_header("Retry-After", retry)
-        self.end_headers()
-        self.wfile.write(content)
 
 
 def _tokens(yes: float) -> dict[str, Any]:
@@ -139,12 +113,5 @@ def coin(chance: float, *parts: object) -> bool:
 @contextmanager
 def chatting(rule: Rule) -> Iterator[ChatServer]:
     """Serve until the block ends."""
-    server = ChatServer(rule)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serving(ChatServer(rule)) as server:
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -63,16 +63,14 @@ def imputed_gaps(
         ``gap`` of the sample ``labels imputed``.
     """
     check_labels(labels, contrast, images)
-    rows = []
-    for quantity, part in RatingTable(ratings, trials, images, contrast).by_quantity():
-        laid, y = Phases(part, labels, contrast), part["value"].to_numpy(dtype=np.float64)
+
+    def found(laid: Phases, y: Floats) -> tuple[Interval, str]:
         rng = np.random.default_rng(seed)
         draws = np.array([_gap_of(laid, _imputed(laid, y, rng), y) for _ in range(imputations)])  # [m, 2]
-        found = _rubin(draws, effective_clusters(laid.codes) - 1, int(laid.codes.max()) + 1, level)
-        method = f"multiple imputation ({imputations}), jackknife by identity, Rubin"
-        write = partial(row, quantity, "gap", IMPUTED, contrast.label, level=level, n=len(y))
-        rows.append(write(found, method=method, estimand="unadjusted"))
-    return Estimates.of(rows)
+        interval = _rubin(draws, effective_clusters(laid.codes) - 1, int(laid.codes.max()) + 1, level)
+        return interval, f"multiple imputation ({imputations}), jackknife by identity, Rubin"
+
+    return _gaps(RatingTable(ratings, trials, images, contrast), labels, contrast, found, sample=IMPUTED, level=level)
 
 
 def simex_gaps(
@@ -103,18 +101,30 @@ def simex_gaps(
         ``gap`` of the sample ``MC-SIMEX``.
     """
     check_labels(labels, contrast, images)
-    rows = []
-    for quantity, part in RatingTable(ratings, trials, images, contrast).by_quantity():
-        laid, y = Phases(part, labels, contrast), part["value"].to_numpy(dtype=np.float64)
+
+    def found(laid: Phases, y: Floats) -> tuple[Interval, str]:
         block = np.random.default_rng(seed).permutation(int(laid.codes.max()) + 1)[laid.codes] % _BLOCKS
         uniform = np.random.default_rng(seed).random((repeats, len(y)))
         whole = _extrapolated(laid, y, uniform, np.ones(len(y), dtype=bool))
         parts = np.array([_extrapolated(laid, y, uniform, block != b) for b in np.unique(block)])
         g = len(parts)
         half = float(stats.t.ppf((1 + level) / 2, g - 1) * ((g - 1) / g * np.square(parts - whole).sum()) ** 0.5)
-        found = Interval(whole, whole - half, whole + half, int(laid.codes.max()) + 1)
         method = remarked(f"MC-SIMEX, quadratic, jackknife by {g} blocks", "error must not depend on the answer")
-        write = partial(row, quantity, "gap", SIMEX, contrast.label, level=level, n=len(y))
+        return Interval(whole, whole - half, whole + half, int(laid.codes.max()) + 1), method
+
+    return _gaps(RatingTable(ratings, trials, images, contrast), labels, contrast, found, sample=SIMEX, level=level)
+
+
+def _gaps(
+    table: RatingTable, labels: Mapping[str, str], contrast: Contrast,
+    estimate: Callable[[Phases, Floats], tuple[Interval, str]], *, sample: str, level: float,
+) -> Estimates:  # fmt: skip
+    """Return one row a quantity; ``estimate`` gives its interval and the method."""
+    rows = []
+    for quantity, part in table.by_quantity():
+        y = part["value"].to_numpy(dtype=np.float64)
+        found, method = estimate(Phases(part, labels, contrast), y)
+        write = partial(row, quantity, "gap", sample, contrast.label, level=level, n=len(y))
         rows.append(write(found, method=method, estimand="unadjusted"))
     return Estimates.of(rows)
 

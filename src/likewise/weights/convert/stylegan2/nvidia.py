@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import UnsafeFileError, WeightFileError, WeightsError
+from likewise.errors import WeightFileError, WeightsError
 from likewise.weights.convert.stylegan2.network import Array, Config, finding, none_left, save, take
 from likewise.weights.finding import Finding
 from likewise.weights.formats.describe import brief_names, describe
-from likewise.weights.formats.pickles.checkpoint import read_checkpoint
+from likewise.weights.formats.pickles.checkpoint import read_layout
 from likewise.weights.formats.pickles.values import Record
 
 _PERSISTENT = "torch_utils.persistence._reconstruct_persistent_obj"
@@ -48,20 +48,7 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
 
 def _opened(path: Path) -> dict[str, Any] | None:
     """Return the state of G_ema; None if the file has another structure."""
-    with path.open("rb") as handle:
-        if handle.read(1) != b"\x80":
-            return None
-    try:
-        opened = read_checkpoint(path)
-    except UnsafeFileError as error:
-        if _PERSISTENT.rpartition(".")[2].encode() in path.read_bytes():
-            raise error  # it is one of these, and holds what it should not
-        return None
-    if not opened.only(*_RECORDS):
-        if _PERSISTENT in opened.names:
-            raise opened.refuse(*_RECORDS)
-        return None
-    held = opened.value
+    held = read_layout(path, _PERSISTENT, _RECORDS, mark=_PERSISTENT.rpartition(".")[2])
     if not isinstance(held, dict) or "G_ema" not in held:
         return None
     return _state(held["G_ema"], "Generator")

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import UnsafeFileError, WeightFileError, WeightsError
+from likewise.errors import WeightFileError, WeightsError
 from likewise.weights.convert.stylegan2.network import Array, Config, finding, none_left, save, take
 from likewise.weights.finding import Finding
 from likewise.weights.formats.describe import brief_names, describe
-from likewise.weights.formats.pickles.checkpoint import read_checkpoint
+from likewise.weights.formats.pickles.checkpoint import read_layout
 from likewise.weights.formats.pickles.values import Record
 
 _NETWORK = "dnnlib.tflib.network.Network"
@@ -58,20 +58,7 @@ def convert(members: Mapping[str, Path], target: Path) -> None:
 
 def _opened(path: Path) -> dict[str, Any] | None:
     """Return the state of Gs; None if the file has another structure."""
-    with path.open("rb") as handle:
-        if handle.read(1) != b"\x80":
-            return None
-    try:
-        opened = read_checkpoint(path)
-    except UnsafeFileError as error:
-        if b"dnnlib.tflib.network" in path.read_bytes():
-            raise error  # it is one of these, and holds what it should not
-        return None
-    if not opened.only(_NETWORK, "dnnlib.util.EasyDict"):
-        if _NETWORK in opened.names:
-            raise opened.refuse(_NETWORK, "dnnlib.util.EasyDict")
-        return None
-    held = opened.value
+    held = read_layout(path, _NETWORK, (_NETWORK, "dnnlib.util.EasyDict"), mark="dnnlib.tflib.network")
     if isinstance(held, tuple) and len(held) == 3 and all(_is_network(part) for part in held):
         held = held[2]
     return _state(held) if _is_network(held) else None

@@ -8,6 +8,7 @@ million steps takes seconds to read.
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -62,6 +63,39 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if isinstance(_last[1], UnsafeFileError):
         raise _last[1]
     return _last[1]
+
+
+def read_layout(path: Path, name: str, allowed: Sequence[str], *, mark: str) -> Any:
+    """Return what a plain pickle of one layout holds; None where the file is of another.
+
+    Parameters
+    ----------
+    path
+        The file.
+    name, allowed
+        The name that every file of the layout mentions, and all names that it may mention.
+    mark
+        Text that only files of the layout contain, where the pickle itself is refused.
+
+    Raises
+    ------
+    UnsafeFileError
+        The file is of the layout, and holds what it should not.
+    """
+    with path.open("rb") as handle:
+        if handle.read(1) != b"\x80":
+            return None
+    try:
+        opened = read_checkpoint(path)
+    except UnsafeFileError:
+        if mark.encode() in path.read_bytes():
+            raise
+        return None
+    if opened.only(*allowed):
+        return opened.value
+    if name in opened.names:
+        raise opened.refuse(*allowed)
+    return None
 
 
 def forget() -> None:
