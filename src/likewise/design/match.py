@@ -252,13 +252,7 @@ def _as_points(scores: pd.Series, images: list[str]) -> Points:
 
 def _search(given: _Given, offered: Eligible, found: References | None, scored: Scored | None) -> Search:
     """Run the search; when units choose one by one, those of the smaller group do."""
-    spec, where, progress = given.spec, given.where, given.where.progress
-    flipped = (
-        spec.order in ("key", "random", "largest", "smallest")
-        and spec.ratio == 1
-        and not spec.replace
-        and len(offered.reference) < len(offered.focal)
-    )
+    spec, progress, flipped = given.spec, given.where.progress, _flipped(given.spec, offered)
     lists = (offered.reference, offered.focal) if flipped else (offered.focal, offered.reference)
     own, other = _codes(given, *lists)
     order = _order(lists[0], spec, scored)
@@ -270,15 +264,7 @@ def _search(given: _Given, offered: Eligible, found: References | None, scored: 
         return Search.of(taken, own, other, line.used, line.partners(), flipped)
     metric = given.metric(*lists, scored)
     limit = farthest(spec, metric) if scored is None else scored.limit
-    scan = Scan(
-        metric,
-        rules(given.images, given.contrast, spec, *lists, given.within),
-        limit,
-        "caliper distance" if scored is None else "caliper score",
-        where.memory,
-        where.threads,
-        where.engine,
-    )
+    scan = _scan(given, lists, metric, limit, "caliper distance" if scored is None else "caliper score")
     accepts = _accepts(found, lists, flipped) if own.ndim == 1 else _strangers(own, other)
     if spec.method == "optimal":
         best = Optimal(scan, own, other, accepts).pairs(most=spec.max_pairs, progress=progress)
@@ -286,6 +272,18 @@ def _search(given: _Given, offered: Eligible, found: References | None, scored: 
     greedy = Greedy(scan, own, other, accepts, approximate=spec.search == "approximate", replace=spec.replace)
     taken = greedy.pairs(ratio=spec.ratio, most=spec.max_pairs, order=order, progress=progress)
     return Search.of(taken, own, other, greedy.used, scan.partners(), flipped, greedy.note, limit)
+
+
+def _flipped(spec: MatchSpec, offered: Eligible) -> bool:
+    """Whether units choose one by one and those of the reference group, the smaller one, do so."""
+    one_by_one = spec.order in ("key", "random", "largest", "smallest") and spec.ratio == 1 and not spec.replace
+    return one_by_one and len(offered.reference) < len(offered.focal)
+
+
+def _scan(given: _Given, lists: tuple[list[str], list[str]], metric: Metric, limit: float, name: str) -> Scan:
+    """Return the search for the nearest partners that keep every rule."""
+    kept = rules(given.images, given.contrast, given.spec, *lists, given.within)
+    return Scan(metric, kept, limit, name, given.where.memory, given.where.threads, given.where.engine)
 
 
 def _only_score(spec: MatchSpec) -> bool:

@@ -125,33 +125,37 @@ def rater_quality(
         raise TableError(f"Only {len(votes.raters)} rater answered {question!r}", fix="Rater quality needs two.")
     rows = []
     for rater, name in enumerate(votes.raters):
-        own = votes.rater == rater
-        others = votes.without(rater)
-        chances = known[consensus](others)
-        label = _winners(chances).idxmax(axis=1)
-        mine = pd.Series(votes.values[votes.value[own]], index=[votes.units[u] for u in votes.unit[own]])
-        both = mine.index.intersection(label.index)
-        if not len(both):
+        hit, ties = _hits(votes, rater, known[consensus])
+        if not len(hit):
             continue
-        hit = (mine.loc[both] == label.loc[both]).to_numpy(dtype=np.float64)
-        codes, n, ties = (
-            _clusters(list(both), identities),
-            len(both),
-            len(mine.index.intersection(others.units)) - len(both),
-        )
-        hits, clusters = float(hit.mean()), int(codes.max()) + 1
-        columns: Floats = np.column_stack([hit, np.ones(n)]).astype(np.float64)
-        variance = float(covariance(columns, lambda t: (t[..., 0] / t[..., 1])[..., None], [codes])[0, 0])
-        variance = variance if identities is not None else hits * (1 - hits) / n
-        dof = cluster_dof([codes])
-        low, high, word = share_interval(hits, variance, n=n, clusters=clusters, level=level, dof=dof)
+        found, word = _share_of_hits(hit, identities, level)
         word = ", ".join(filter(None, (word, f"{ties} ties left out" if ties else "")))
         method = remarked(f"{consensus} of the others, Wilson", word)
-        found = Interval(hits, low, high, clusters)
-        rows.append(
-            row(f"agreement: {question}", "rater_accuracy", "all", name, found, level=level, n=n, method=method)
-        )
+        write = partial(row, f"agreement: {question}", "rater_accuracy", "all", name, level=level)
+        rows.append(write(found, n=len(hit), method=method))
     return Estimates.of(sorted(rows, key=lambda one: float(str(one["estimate"]))))
+
+
+def _hits(votes: Votes, rater: int, consensus: Callable[[Votes], pd.DataFrame]) -> tuple[pd.Series, int]:
+    """Return for each unit whether a rater agrees with the consensus of the others, and the number of ties."""
+    own, others = votes.rater == rater, votes.without(rater)
+    label = _winners(consensus(others)).idxmax(axis=1)
+    mine = pd.Series(votes.values[votes.value[own]], index=[votes.units[u] for u in votes.unit[own]])
+    both = mine.index.intersection(label.index)
+    ties = len(mine.index.intersection(others.units)) - len(both)
+    return (mine.loc[both] == label.loc[both]).astype("float64"), ties
+
+
+def _share_of_hits(hit: pd.Series, identities: Mapping[str, str] | None, level: float) -> tuple[Interval, str]:
+    """Return Wilson's interval for the effective number of units; without identities, units are independent."""
+    codes, n, share = _clusters(list(hit.index), identities), len(hit), float(hit.mean())
+    columns: Floats = np.column_stack([hit, np.ones(n)]).astype(np.float64)
+    variance = float(covariance(columns, lambda t: (t[..., 0] / t[..., 1])[..., None], [codes])[0, 0])
+    variance = variance if identities is not None else share * (1 - share) / n
+    clusters = int(codes.max()) + 1
+    dof = cluster_dof([codes])
+    low, high, word = share_interval(share, variance, n=n, clusters=clusters, level=level, dof=dof)
+    return Interval(share, low, high, clusters), word
 
 
 def _winners(chances: pd.DataFrame) -> pd.DataFrame:

@@ -32,28 +32,15 @@ def scales(
     """
     if column not in ("value", "confidence"):
         raise SpecError(f"Unknown column {column!r} (known: 'value', 'confidence')")
-    ratings.check_units(images.keys)
-    frame = ratings.frame
-    if column not in frame.columns:
-        raise TableError("Ratings has no column 'confidence'", fix="Collect confidence, or use column='value'.")
-    frame = frame[(frame["question"] == question) & frame[column].notna()]
-    frame = frame[frame["unit"].map(by.side(images)) != 0]
-    side = frame["unit"].map(by.side(images)).to_numpy()
+    frame = _answers(ratings, images, by, question, column)
     steps = np.unique(frame[column])
     if len(steps) < 2:
         raise TableError(f"Answers to {question!r} take {len(steps)} distinct values", fix="A scale needs two.")
-    hit = frame[column].to_numpy()[:, None] == steps  # [n, S]
-    columns = np.concatenate([hit & (side == sign)[:, None] for sign in (1, -1)], axis=1).astype(np.float64)
-    codes = [
-        pd.factorize(names)[0].astype(np.int64) for names in (frame["unit"].map(images.identities), frame["rater"])
-    ]
-    laid = _Laid(columns, side, codes, level)
-    missing = [name for sign, name in ((1, by.focal), (-1, by.reference)) if not (side == sign).any()]
-    if missing:
-        raise TableError(
-            f"No answers to {question!r} about {missing[0]!r}",
-            fix="Check the question's name and the units of the responses.",
-        )
+    laid = _laid(frame, images, column, steps, level)
+    for sign, name in ((1, by.focal), (-1, by.reference)):
+        if not (laid.side == sign).any():
+            fix = "Check the question's name and the units of the responses."
+            raise TableError(f"No answers to {question!r} about {name!r}", fix=fix)
     quantity = f"people: {question}" + (", confidence" if column == "confidence" else "")
     rows = [laid.row(quantity, "superiority", by.label, _superiority, (1, -1))]
     for group, (sign, name) in enumerate(((1, by.focal), (-1, by.reference))):
@@ -63,6 +50,25 @@ def scales(
             for k, step in enumerate(steps)
         ]
     return Estimates.of(rows)
+
+
+def _answers(ratings: Ratings, images: Images, by: Contrast, question: str, column: str) -> pd.DataFrame:
+    """Return the answers about the two groups, with their side."""
+    ratings.check_units(images.keys)
+    frame = ratings.frame
+    if column not in frame.columns:
+        raise TableError("Ratings has no column 'confidence'", fix="Collect confidence, or use column='value'.")
+    frame = frame.assign(side=frame["unit"].map(by.side(images)))
+    return frame[(frame["question"] == question) & frame[column].notna() & (frame["side"] != 0)]
+
+
+def _laid(frame: pd.DataFrame, images: Images, column: str, steps: Floats, level: float) -> _Laid:
+    """Lay the answers out as columns of counts, focal before reference."""
+    side = frame["side"].to_numpy()
+    hit = frame[column].to_numpy()[:, None] == steps  # [n, S]
+    columns = np.concatenate([hit & (side == sign)[:, None] for sign in (1, -1)], axis=1).astype(np.float64)
+    names = (frame["unit"].map(images.identities), frame["rater"])
+    return _Laid(columns, side, [pd.factorize(each)[0].astype(np.int64) for each in names], level)
 
 
 @dataclass(frozen=True)

@@ -104,20 +104,7 @@ def nearest_other(numbers: Floats, focal: int) -> Floats:
 
 def balanced_search(given: Cardinal, threads: int, memory: int) -> Search:
     """Choose the largest balanced sample and pair it with the least total distance."""
-    spec, focal, reference = given.spec, given.offered.focal, given.offered.reference
-    units = [*focal, *reference]
-    names = given.images.identities.loc[units].to_numpy() if "identity" in spec.antiexact else np.array(units)
-    numbers = given.numbers()
-    problem = Problem(
-        numbers=numbers,
-        focal=np.arange(len(units)) < len(focal),
-        people=pd.factorize(names)[0].astype(np.int64),
-        strata=given.strata(),
-        tolerance=np.full(numbers.shape[1], spec.tolerance),
-        most=spec.max_pairs,
-        cost=nearest_other(numbers, len(focal)),
-        keep=spec.keep,
-    )
+    spec, focal, problem = given.spec, given.offered.focal, _problem(given)
     found = largest_balanced(problem)
     chosen = np.flatnonzero(found.chosen)
     rows, columns = chosen[chosen < len(focal)], chosen[chosen >= len(focal)] - len(focal)
@@ -136,6 +123,24 @@ def balanced_search(given: Cardinal, threads: int, memory: int) -> Search:
         note = f"No sample is balanced within {spec.tolerance:g}: raise max_smd, or balance fewer numbers"
     proof = {f"max_smd {spec.tolerance:g}": problem.holds(found.chosen)}
     return Search(taken, sides[0], sides[1], used, note, proof=proof)
+
+
+def _problem(given: Cardinal) -> Problem:
+    """Return what is balanced, over which units, and how closely."""
+    spec, focal, reference = given.spec, given.offered.focal, given.offered.reference
+    units = [*focal, *reference]
+    names = given.images.identities.loc[units].to_numpy() if "identity" in spec.antiexact else np.array(units)
+    numbers = given.numbers()
+    return Problem(
+        numbers=numbers,
+        focal=np.arange(len(units)) < len(focal),
+        people=pd.factorize(names)[0].astype(np.int64),
+        strata=given.strata(),
+        tolerance=np.full(numbers.shape[1], spec.tolerance),
+        most=spec.max_pairs,
+        cost=nearest_other(numbers, len(focal)),
+        keep=spec.keep,
+    )
 
 
 def _paired(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
-from likewise.errors import LikewiseWarning, SpecError, nearest, some
-from likewise.tables.contrast import written
+from likewise.errors import SpecError, nearest, some
 from likewise.tables.field_docs import documented
 from likewise.tables.matching.caliper import Limit, calipers
+from likewise.tables.matching.older_options import current_options
+from likewise.tables.matching.option_values import check_number, conditions, one_of, weights_of, words_of
 
 Method = Literal["nearest", "optimal", "cardinality"]
 Distance = Literal["euclidean", "mahalanobis", "propensity", "precomputed"]
 Estimand = Literal["ATT", "ATC", "ATE", "ATM"]
 Order = Literal["closest", "key", "random", "largest", "smallest"]
 Discard = Literal["none", "focal", "reference", "both"]
+_Rules = Iterator[tuple[object, str]]
 CHOICES: dict[str, tuple[str, ...]] = {
     "method": get_args(Method),
     "distance": get_args(Distance),
@@ -126,10 +127,10 @@ class MatchSpec:
 
     def __post_init__(self) -> None:
         for name in ("antiexact", "exact", "score_on", "balance"):
-            object.__setattr__(self, name, _words(getattr(self, name), name))
+            object.__setattr__(self, name, words_of(getattr(self, name), name))
         object.__setattr__(self, "caliper", calipers(self.caliper))
-        object.__setattr__(self, "reference_where", _conditions(self.reference_where))
-        object.__setattr__(self, "row_weights", _weights(self.row_weights))
+        object.__setattr__(self, "reference_where", conditions(self.reference_where))
+        object.__setattr__(self, "row_weights", weights_of(self.row_weights))
         if self.preset:
             self._follow_preset()
         self._check_choices()
@@ -147,7 +148,7 @@ class MatchSpec:
         return MAX_SMD if self.max_smd is None else self.max_smd
 
     def _follow_preset(self) -> None:
-        _one_of(self.preset, tuple(PRESETS), "preset")
+        one_of(self.preset, tuple(PRESETS), "preset")
         defaults = {entry.name: entry.default for entry in fields(self)}
         for name, value in PRESETS[self.preset].items():
             if getattr(self, name) not in (defaults[name], value):
@@ -157,9 +158,9 @@ class MatchSpec:
 
     def _check_choices(self) -> None:
         for name, known in CHOICES.items():
-            _one_of(getattr(self, name), known, name)
+            one_of(getattr(self, name), known, name)
         for word in self.antiexact:
-            _one_of(word, ("identity",), "antiexact")
+            one_of(word, ("identity",), "antiexact")
 
     def _check_numbers(self) -> None:
         for entry in fields(self):
@@ -172,10 +173,10 @@ class MatchSpec:
                 raise SpecError(f"{name} = {value!r} is not a whole number of at least {least}")
         if self.folds == 1:
             raise SpecError("folds = 1 cannot cross-fit", fix="Use at least 2 folds, or 0 for none.")
-        _check_number("difficulty_ratio", self.difficulty_ratio, 1.0)
-        _check_number("difficulty_at_least", self.difficulty_at_least, 0.0, above=True)
-        _check_number("max_smd", self.max_smd, 0.0, above=True)
-        _check_number("keep", self.keep, 0.0, above=True)
+        check_number("difficulty_ratio", self.difficulty_ratio, 1.0)
+        check_number("difficulty_at_least", self.difficulty_at_least, 0.0, above=True)
+        check_number("max_smd", self.max_smd, 0.0, above=True)
+        check_number("keep", self.keep, 0.0, above=True)
         if self.keep > 1:
             raise SpecError(
                 f"keep = {self.keep!r} is not a share of at most 1", fix="Use a number above 0 and up to 1."
@@ -183,41 +184,64 @@ class MatchSpec:
 
     def _check_effects(self) -> None:
         """Refuse options without effect: an option that is silently ignored misleads the reader of the spec."""
-        limits, scored, near = dict(self.caliper), self.scored, self.method == "nearest"
-        cardinal, by_score = self.method == "cardinality", self.order in ("largest", "smallest")
         for idle, problem in (
-            (
-                self.distance == "precomputed" and isinstance(limits.get("distance"), str),
-                "A caliper in sd cannot be used with precomputed distances: it must be a plain number",
-            ),
-            (self.row_weights and self.distance != "euclidean", "row_weights needs distance = 'euclidean'"),
-            (self.row_weights and self.rows == "mean", "row_weights has no effect with rows = 'mean'"),
-            (self.rows == "mean" and self.distance in ("propensity", "precomputed"), "rows needs vectors"),
-            (self._reference_options() and not self.references, "Options of references need references = true"),
-            (self.ratio > 1 and not near, "ratio above 1 needs method = 'nearest'"),
-            (self.replace and not near, "replace needs method = 'nearest'"),
-            (self.replace and self.references, "replace cannot be combined with references"),
-            (not near and self.order != "closest", f"order has no effect with method = {self.method!r}"),
-            (by_score and not scored, f"order = {self.order!r} needs distance = 'propensity'"),
-            ("score" in limits and not scored, "A caliper on the score needs distance = 'propensity'"),
-            ("distance" in limits and scored, "With distance = 'propensity' the caliper is on the 'score'"),
-            (self.discard != "none" and not scored, "discard needs distance = 'propensity'"),
-            (self.search != "exact" and (not near or scored or self.distance == "precomputed"),
-             "search = 'approximate' needs method = 'nearest' on vectors"),
-            (not scored and self.score_on, "score_on needs distance = 'propensity'"),
-            (not scored and self.score != "logit", "score needs distance = 'propensity'"),
-            (not scored and self.folds != 5, "folds needs distance = 'propensity'"),
-            (self.seed and self.order != "random" and not scored, "seed has no effect without a random order or folds"),
-            (not cardinal and self.max_smd is not None, "max_smd needs method = 'cardinality'"),
-            (not cardinal and self.keep != 0.9, "keep needs method = 'cardinality'"),
-            (not cardinal and self.balance, "balance needs method = 'cardinality'"),
-            (cardinal and scored, "method = 'cardinality' balances covariates, not a propensity score"),
-            (cardinal and self.distance == "precomputed", "method = 'cardinality' needs vectors to balance"),
-            (cardinal and limits, "method = 'cardinality' balances groups and cannot keep a caliper on pairs"),
-            (cardinal and self.references, "method = 'cardinality' cannot choose references: match trials instead"),
-        ):  # fmt: skip
+            *self._vector_rules(),
+            *self._method_rules(),
+            *self._score_rules(),
+            *self._balance_rules(),
+        ):
             if idle:
                 raise SpecError(problem, fix="Remove the option.")
+
+    def _vector_rules(self) -> _Rules:
+        given = self.distance == "precomputed"
+        near = self.method == "nearest"
+        yield (
+            given and isinstance(dict(self.caliper).get("distance"), str),
+            "A caliper in sd cannot be used with precomputed distances: it must be a plain number",
+        )
+        yield self.row_weights and self.distance != "euclidean", "row_weights needs distance = 'euclidean'"
+        yield self.row_weights and self.rows == "mean", "row_weights has no effect with rows = 'mean'"
+        yield self.rows == "mean" and self.distance in ("propensity", "precomputed"), "rows needs vectors"
+        yield (
+            self.search != "exact" and (not near or self.scored or given),
+            "search = 'approximate' needs method = 'nearest' on vectors",
+        )
+
+    def _method_rules(self) -> _Rules:
+        near, fixed = self.method == "nearest", self.order != "random"
+        yield self._reference_options() and not self.references, "Options of references need references = true"
+        yield self.ratio > 1 and not near, "ratio above 1 needs method = 'nearest'"
+        yield self.replace and not near, "replace needs method = 'nearest'"
+        yield self.replace and self.references, "replace cannot be combined with references"
+        yield not near and self.order != "closest", f"order has no effect with method = {self.method!r}"
+        yield self.seed and fixed and not self.scored, "seed has no effect without a random order or folds"
+
+    def _score_rules(self) -> _Rules:
+        yield (
+            self.scored and "distance" in dict(self.caliper),
+            "With distance = 'propensity' the caliper is on the 'score'",
+        )
+        needs = "needs distance = 'propensity'"
+        if not self.scored:
+            yield self.order in ("largest", "smallest"), f"order = {self.order!r} {needs}"
+            yield "score" in dict(self.caliper), f"A caliper on the score {needs}"
+            yield self.discard != "none", f"discard {needs}"
+            yield self.score_on, f"score_on {needs}"
+            yield self.score != "logit", f"score {needs}"
+            yield self.folds != 5, f"folds {needs}"
+
+    def _balance_rules(self) -> _Rules:
+        this = "method = 'cardinality'"
+        if self.method != "cardinality":
+            yield self.max_smd is not None, f"max_smd needs {this}"
+            yield self.keep != 0.9, f"keep needs {this}"
+            yield self.balance, f"balance needs {this}"
+            return
+        yield self.scored, f"{this} balances covariates, not a propensity score"
+        yield self.distance == "precomputed", f"{this} needs vectors to balance"
+        yield self.caliper, f"{this} balances groups and cannot keep a caliper on pairs"
+        yield self.references, f"{this} cannot choose references: match trials instead"
 
     def _reference_options(self) -> bool:
         return bool(self.reference_where or self.difficulty_ratio or self.difficulty_at_least)
@@ -238,78 +262,10 @@ class MatchSpec:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Make a spec from plain values. Older names are read with a warning; an unknown key is an error."""
-        plain = _current(plain)
+        plain = current_options(plain)
         known = [entry.name for entry in fields(cls)]
         unknown = [key for key in plain if key not in known]
         if unknown:
             fix = nearest(unknown[0], known) or f"The options are {some(known, 30)}."
             raise SpecError(f"MatchSpec has no option {unknown[0]!r}", fix=fix)
         return cls(**plain)
-
-
-_RETIRED = (
-    "remove_contrast is retired: the difference of the groups' mean vectors contains the confounders, so that removing "
-    "it made the matched groups less comparable"
-)
-
-
-def _current(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options under today's names."""
-    new = dict(plain)
-    if new.pop("remove_contrast", False):
-        raise SpecError(
-            _RETIRED, fix="Remove the option; to ignore the attribute itself, match on scores (docs/matching.md)."
-        )
-    older = {}
-    if new.get("method") in ("greedy", "propensity"):
-        older["method"] = new.pop("method")
-        if older["method"] == "propensity":
-            new["distance"] = "propensity"
-    if new.get("distance") in ("given", "mean_row", "mahalanobis_mean_row"):
-        older["distance"] = word = new.pop("distance")
-        new |= {"distance": "precomputed"} if word == "given" else {"rows": "mean"}
-        new |= {"distance": "mahalanobis"} if word.startswith("mahalanobis") else {}
-    if new.get("order") == "optimal":
-        older["order"], new["method"] = new.pop("order"), "optimal"
-    if older:
-        now = {name: new[name] for name in ("method", "distance", "rows") if name in new}
-        today = f"today {now}" if now else "today the default"
-        warnings.warn(f"MatchSpec: older names {older}; {today}.", LikewiseWarning, stacklevel=3)
-    return new
-
-
-def _one_of(value: object, known: tuple[str, ...], option: str) -> None:
-    if value not in known:
-        close = nearest(str(value), known)
-        raise SpecError(f"{option} = {value!r} is unknown", fix=f"{close} Known: {some(known, 8)}.".strip())
-
-
-def _check_number(name: str, value: object, least: float, *, above: bool = False) -> None:
-    if value is None:
-        return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not (least < value if above else least <= value) or value == float("inf"):  # type: ignore[operator]
-        rule = f"{'above' if above else 'of at least'} {least:g}"
-        raise SpecError(f"{name} = {value!r} is not a number {rule}")
-
-
-def _words(value: object, option: str) -> tuple[str, ...]:
-    words = (value,) if isinstance(value, str) else tuple(value)  # type: ignore[arg-type]
-    if not all(isinstance(word, str) for word in words):
-        raise SpecError(f"{option} = {value!r} does not hold column names", fix='Write a list, e.g. ["age_group"].')
-    return tuple(dict.fromkeys(words))
-
-
-def _conditions(value: Mapping[str, object] | tuple[tuple[str, object], ...]) -> tuple[tuple[str, str], ...]:
-    pairs = value.items() if isinstance(value, Mapping) else value
-    return tuple(sorted((str(column), written(level)) for column, level in pairs))
-
-
-def _weights(value: object) -> tuple[float, ...]:
-    weights = tuple(float(weight) for weight in value)  # type: ignore[attr-defined]
-    if any(not 0 <= weight < float("inf") for weight in weights) or (weights and not any(weights)):
-        raise SpecError(
-            f"row_weights = {weights} are not numbers of at least 0 with one above 0",
-            fix="Give one weight a row of the latents, e.g. [1, 1, 0.5].",
-        )
-    return weights
