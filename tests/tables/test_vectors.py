@@ -35,7 +35,7 @@ def test_an_image_without_a_vector_is_an_error():
         (["a", "b"], np.where(VALUES == 1, np.inf, VALUES), "s", "NaN or infinity: 'a'"),
         (["a"], VALUES, "s", r"Vectors of shape \(2, 3, 2\) for 1 images"),
         (["a", "a"], VALUES, "s", "More than one vector for 'a'"),
-        (["a", "b"], np.arange(2), "s", "Give one row an image"),
+        (["a", "b"], np.arange(2), "s", "Give one row per image"),
         (["a", "b"], VALUES, "", "source of the vectors is empty"),
     ],
 )

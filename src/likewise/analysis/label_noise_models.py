@@ -119,7 +119,7 @@ def _gaps(
     table: RatingTable, labels: Mapping[str, str], contrast: Contrast,
     estimate: Callable[[Phases, Floats], tuple[Interval, str]], *, sample: str, level: float,
 ) -> Estimates:  # fmt: skip
-    """Return one row a quantity; ``estimate`` gives its interval and the method."""
+    """Return one row per quantity; ``estimate`` gives its interval and the method."""
     rows = []
     for quantity, part in table.by_quantity():
         y = part["value"].to_numpy(dtype=np.float64)

@@ -41,7 +41,7 @@ def power(
         raise SpecError(problem, fix="Lower image_reach or rater_reach.")
     if each > raters or min(images, raters) < 2:
         raise SpecError(
-            f"{each} answers an image from {raters} raters, {images} images a group", fix="Add raters or images."
+            f"{each} answers per image from {raters} raters, {images} images per group", fix="Add raters or images."
         )
     draw = partial(
         _study, images=images, raters=raters, each=each, rate=rate, gap=gap, reach=(image_reach, rater_reach)
@@ -49,7 +49,7 @@ def power(
     hits = sum(_found(*draw(np.random.default_rng([seed, k])), level=level) for k in range(repeats))
     low, high = wilson(hits / repeats, repeats, level=level)
     found = Interval(hits / repeats, low, high, repeats)
-    group = f"gap {gap:g} at {rate:g}, {images} images a group, {raters} raters, {each} answers an image"
+    group = f"gap {gap:g} at {rate:g}, {images} images per group, {raters} raters, {each} answers per image"
     method = "simulation, jackknife by image and rater"
     return Estimates.of([row("study", "power", "simulated", group, found, level=level, n=repeats, method=method)])
 

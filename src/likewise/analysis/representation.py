@@ -69,7 +69,7 @@ def _by_term(images: Images, term: str, attribute: str, share_of: str) -> dict[s
 
 
 def _design_effect(parts: Mapping[str, pd.DataFrame]) -> float:
-    """Return the design effect of several images an identity, over all terms together."""
+    """Return the design effect of several images per identity, over all terms together."""
     clustered = sum(len(part) ** 2 * _variance(part) for part in parts.values())
     plain = sum(len(part) * float(part["hit"].mean() * (1 - part["hit"].mean())) for part in parts.values())
     alone = all(part["identity"].is_unique for part in parts.values())

@@ -278,7 +278,7 @@ def audit(
     Parameters
     ----------
     table : Images, DataFrame or path
-        One row an image, with the columns ``image``, ``identity`` and attributes.
+        One row per image, with the columns ``image``, ``identity`` and attributes.
     images : path or array, optional
         The folder of the images, or pictures ``[n, H, W, 3]`` (uint8) in the order of the table.
     out : str or Path

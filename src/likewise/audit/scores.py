@@ -40,7 +40,7 @@ def scores(
         The scored pairs, one system a file, or by name. A column ``system`` or several score columns hold several
         systems.
     table : path or DataFrame
-        One row an image: its key, its identity, the protected attribute and covariates.
+        One row per image: its key, its identity, the protected attribute and covariates.
     out : str or Path
         The audit folder.
     columns : sequence of str

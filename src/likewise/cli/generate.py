@@ -18,11 +18,11 @@ from likewise.errors import SpecError
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the images and tables.")
 @click.option("--endpoint", default="", help="Address of an OpenAI-compatible images endpoint, e.g. https://host/v1.")
 @click.option("--model", default="", help="Name of the model at the endpoint.")
-@click.option("--size", default="1024x1024", help="Size that is requested.")
+@click.option("--size", default="1024x1024", help="Image size to request.")
 @click.option("--key-env", default="", help="Environment variable that holds the key.")
-@click.option("--price", type=float, default=0.0, help="USD an image.")
+@click.option("--price", type=float, default=0.0, help="USD per image.")
 @click.option("--function", default="", help="A Python function module:name of (prompt, seed), instead of an endpoint.")
-@click.option("--seeds", type=int, help="Images a prompt; instead of the file's.")
+@click.option("--seeds", type=int, help="Images per prompt; overrides the file.")
 @click.option("--attribute", default="predicted_gender", help="Column whose share is estimated.")
 @click.option("--share-of", default="female", help="Level of the attribute.")
 @click.option(
@@ -38,7 +38,7 @@ from likewise.errors import SpecError
 @click.option("--json", "as_json", is_flag=True, help="Print the estimates as JSON on stdout.")
 @cost_options
 def generate(prompts: Path, out: Path, **given: Any) -> None:
-    """Draw images for prompts and estimate whom they show, against benchmark shares."""
+    """Generate images for prompts and estimate whom they show, against benchmark shares."""
     from likewise.generation.audit import Generated, GenerateSpec, audit_generated
     from likewise.generation.prompts import read_prompts
     from likewise.runtime.progress import reporter

@@ -12,17 +12,19 @@ from likewise.errors import SpecError
 @click.command("import-edits")
 @click.argument("folder", metavar="DIR")
 @click.argument("edits", type=click.Path(path_type=Path), metavar="EDITS")
-@click.option("--table", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Table with a row an edit.")
-@click.option("--layout", default="", help="table, folders (one a strength) or names (ORIGINAL_LEVEL.png).")
+@click.option(
+    "--table", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Table with one row per edit."
+)
+@click.option("--layout", default="", help="table, folders (one per strength) or names (ORIGINAL_LEVEL.png).")
 @click.option("--parent", default="parent", help="Column of the original's key.")
 @click.option("--strength", default="strength", help="Column of the strength, or of the level.")
 @click.option("--file", default="file", help="Column of the edited picture.")
 @click.option("--arm", default="", help="Column of the placebo arm: empty, reconstruct or random.")
 @click.option("--level", "levels", multiple=True, metavar="WORD=STRENGTH", help="Strength of a level, e.g. male=-1.")
-@click.option("--separator", default="_", help="What separates the original's name from the level in file names.")
+@click.option("--separator", default="_", help="Separator of the original's name and the level in file names.")
 @click.option("--attribute", default="", help="What the edits change; by default the contrast's column.")
 @click.option("--mask", default="", help="Where an edit may show: person (the default), skin or none.")
-@click.option("--name", default="", help="What the set is called in the report.")
+@click.option("--name", default="", help="Name of the set in the report.")
 def import_edits(
     folder: str, edits: Path, table: Path | None, layout: str, parent: str, strength: str, file: str, arm: str,
     levels: tuple[str, ...], separator: str, attribute: str, mask: str, name: str,

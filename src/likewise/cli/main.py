@@ -13,6 +13,7 @@ import click
 from likewise import __version__
 from likewise.cli.failures import failure
 from likewise.cli.generate import generate
+from likewise.cli.help import WHOLE
 from likewise.cli.import_edits import import_edits
 from likewise.cli.inspection.compare import compare
 from likewise.cli.inspection.groups import groups
@@ -57,7 +58,7 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands section by section."""
         for title, names in _SECTIONS:
-            rows = [(name, self.commands[name].get_short_help_str(200)) for name in names]
+            rows = [(name, self.commands[name].get_short_help_str(WHOLE)) for name in names]
             with formatter.section(title):
                 formatter.write_dl(rows or list(stage_help().items()))
 
@@ -108,7 +109,7 @@ def _stage_command(name: str) -> click.Command:
         pdf = "Also print the report as report.pdf, with Chromium or WeasyPrint."
         stage = click.option("--pdf", is_flag=True, help=pdf)(stage)
     if name == "export":
-        excel = "Also write export.xlsx, with one sheet a table."
+        excel = "Also write export.xlsx, with one sheet per table."
         stage = click.option("--excel", is_flag=True, help=excel)(stage)
     command = click.argument("folder", metavar="DIR")(
         run_options(executor_options(cost_options(stage) if is_paid(name) else stage))

@@ -13,7 +13,7 @@ _DESIGN = ("identities", "images", "fnmr", "gap", "focal_share", "icc", "matched
 
 @click.command()
 @click.option("--identities", type=int, help="Identities in both groups; without it, how many are needed.")
-@click.option("--gap", type=float, help="Gap in FNMR to find, e.g. 0.01 for one percentage point.")
+@click.option("--gap", type=float, help="Gap in FNMR to detect, e.g. 0.01 for one percentage point.")
 @click.option("--fnmr", type=float, help="FNMR of the reference group.")
 @click.option("--images", type=float, help="Genuine trials per identity, on average.")
 @click.option("--fmr", type=float, help="False match rate of the operating point.")
@@ -22,17 +22,17 @@ _DESIGN = ("identities", "images", "fnmr", "gap", "focal_share", "icc", "matched
 @click.option("--matched-share", type=float, help="Share of the smaller group that finds a partner.")
 @click.option("--pilot", "folder", type=click.Path(path_type=Path), help="An audit folder to take the rates from.")
 @click.option("--rater", default="", help="Recognizer of the pilot; by default the first.")
-@click.option("--power", "wanted", type=float, default=0.8, show_default=True, help="Wanted chance to find the gap.")
+@click.option("--power", "wanted", type=float, default=0.8, show_default=True, help="Target power.")
 @click.option("--repeats", type=int, default=400, show_default=True, help="Simulated audits.")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--labels", type=int, help="Plan labels instead: of so many images with a predicted group, how many ...")
-@click.option("--error", type=float, help="... when this share of predictions is wrong ...")
-@click.option("--half-width", type=float, help="... must people label for a corrected gap of +- this.")
+@click.option("--labels", type=int, help="Plan labels instead: number of images with a predicted group.")
+@click.option("--error", type=float, help="With --labels: share of wrong predictions.")
+@click.option("--half-width", type=float, help="With --labels: half-width of the interval of the corrected gap.")
 @click.option("--spread", type=float, help="With --labels: standard deviation of the answers within a group.")
 def power(folder: Path | None, rater: str, wanted: float, repeats: int, seed: int, **given: Any) -> None:
-    """Simulate audits: the chance to find a gap in FNMR, or how many identities it takes.
+    """Simulate audits: the power to detect a gap in FNMR, or the number of identities needed.
 
-    With --labels: how many images people must label to correct a gap for errors of a predicted attribute.
+    With --labels: the number of images to label for a gap corrected for errors of a predicted attribute.
     """
     if _plans_labels(given):
         return

@@ -42,7 +42,7 @@ def counterfactual(
     Parameters
     ----------
     images : Images
-        The images; one an identity is edited, at most ``spec.most``.
+        The images; one per identity is edited, at most ``spec.most``.
     pictures : ImageFolder, path or array
         Where the pictures are: a folder, or an array ``[n, H, W, 3]`` in the order of ``images``.
     editor : str or object

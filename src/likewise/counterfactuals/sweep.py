@@ -23,7 +23,7 @@ AT_ONCE = 16_000_000  # bytes of pictures that are edited together
 
 
 def chosen(faces: Images, spec: SweepSpec, *, seed: int, contrast: Contrast | None = None) -> list[str]:
-    """Choose one image an identity, at most ``spec.most``, by the seed and not by the table's order.
+    """Choose one image per identity, at most ``spec.most``, by the seed and not by the table's order.
 
     With a contrast only images of its two groups are chosen: the strengths have no place for a third level.
     """

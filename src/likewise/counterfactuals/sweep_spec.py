@@ -30,7 +30,7 @@ class SweepSpec:
     strengths: tuple[float, ...] = (-2.0, -1.0, 0.0, 1.0, 2.0)
     """Edit strengths: -1 reference group, +1 focal group, 0 between; beyond +-1 is extrapolation."""
     most: int = 200
-    """Images at most; one an identity, chosen at random by the seed."""
+    """Images at most; one per identity, chosen at random by the seed."""
     mask: str = ""
     """Where an edit may show: "skin" (of the face nearest to the middle), "person" (anywhere but in the background,
     where changes are measured) or "none" (everywhere). Empty is the editor's own, and "skin" where it has none."""

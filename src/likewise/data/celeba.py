@@ -21,7 +21,7 @@ _PARTS = {0: "train", 1: "valid", 2: "test"}
 
 
 def celeba_table(place: Path, *, alone: bool = False) -> pd.DataFrame:
-    """Return one row an image, from the folder of the files (or the path of the attributes').
+    """Return one row per image, from the folder of the files (or the path of the attributes').
 
     Attributes are lower-case with 0 and 1; ``Male`` becomes ``perceived_gender``, because annotators said it. Images of
     CelebA-HQ find their identity over the mapping to CelebA. ``alone`` treats every image as another identity.

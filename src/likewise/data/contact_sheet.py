@@ -18,7 +18,7 @@ ROWS, SIDE = 8, 96
 def contact_sheet(
     originals: PictureSource, made: PictureSource, images: Sequence[str], levels: Sequence[float]
 ) -> Pictures:
-    """Return one row a face: the original, and its levels in order; faces come evenly from the whole list."""
+    """Return one row per face: the original, and its levels in order; faces come evenly from the whole list."""
     few = [images[k] for k in np.unique(np.linspace(0, len(images) - 1, min(ROWS, len(images))).round().astype(int))]
     rows = [
         np.stack([thumbnail(originals([image])[0]), *map(thumbnail, made([key_of(image, level) for level in levels]))])

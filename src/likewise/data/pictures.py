@@ -30,7 +30,7 @@ class PictureSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PictureArray:
-    """Pictures that are in memory, one a key."""
+    """Pictures that are in memory, one per key."""
 
     keys: tuple[str, ...]
     pictures: Pictures

@@ -40,7 +40,7 @@ def read_labels(path: Path, faces: Images, rater: str, *, columns: Mapping[str, 
     if wide.index.has_duplicates:
         raise TableError(
             f"{path.name} has several rows for {some(wide.index[wide.index.duplicated()])}",
-            fix="Keep one row an image.",
+            fix="Keep one row per image.",
         )
     long = wide.rename_axis("unit").reset_index().melt(id_vars="unit", var_name="question", value_name="value")
     return Ratings(long.assign(rater=rater)[["unit", "rater", "question", "value"]])
@@ -83,7 +83,7 @@ def _spread(frame: pd.DataFrame, names: Mapping[str, str], path: Path) -> pd.Dat
     if named.duplicated(["image", "label"]).any():
         twice = named.loc[named.duplicated(["image", "label"]), "image"]
         raise TableError(
-            f"{path.name} has a label twice for {some(twice.unique())}", fix="Keep one row an image and label."
+            f"{path.name} has a label twice for {some(twice.unique())}", fix="Keep one row per image and label."
         )
     wide = named.pivot(index="image", columns="label", values="value").fillna(0.0)
     return wide.reindex(rows["image"].unique(), fill_value=0.0)
@@ -95,7 +95,7 @@ def _from_lines(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
         image = str(entry.get(names["image"], ""))
         if not image or image in answers:
             wrong = f"has the image {image!r:.80} again" if image else f"has no {names['image']!r}"
-            raise TableError(f"Line {number} of {path.name} {wrong}", fix="Write one JSON object a line.")
+            raise TableError(f"Line {number} of {path.name} {wrong}", fix="Write one JSON object per line.")
         answers[image] = _labels_of(entry.get("labels", []), f"Line {number} of {path.name}")
     found = {image: labels for image, labels in answers.items() if labels is not None}
     wide = pd.DataFrame.from_dict(found, orient="index", dtype="float64").fillna(0.0)
@@ -116,12 +116,12 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 entry = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise TableError(
-                    f"Line {number} of {path.name} is not JSON: {error}", fix="Write one JSON object a line."
+                    f"Line {number} of {path.name} is not JSON: {error}", fix="Write one JSON object per line."
                 ) from error
             if not isinstance(entry, dict):
                 raise TableError(
                     f"Line {number} of {path.name} is not a JSON object: {line[:40]}",
-                    fix="Write one JSON object a line.",
+                    fix="Write one JSON object per line.",
                 )
             yield number, entry
 

@@ -116,13 +116,13 @@ def rate_embeddings(path: Path, trials: Trials, faces: Images, rater: str, *, me
     names, values, _ = load_vectors(path)
     if values.ndim != 2 or len(values) != len(names):
         problem = f"{path.name} has embeddings of shape {values.shape} for {len(names)} images"
-        raise VectorError(problem, fix="Give one row an image, [n, d].")
+        raise VectorError(problem, fix="Give one row per image, [n, d].")
     keys = known_keys(pd.Series(names, dtype="str"), faces, f"the embeddings {path.name}", strict=False)
     row = pd.Series(range(len(keys)), index=keys)
     row = row[row.index.notna()]
     if row.empty or row.index.has_duplicates:
         wrong = "several embeddings of an image" if len(row) else "no embedding of any image of the table"
-        raise VectorError(f"{path.name} has {wrong}", fix="Give one row an image, with the keys of the table.")
+        raise VectorError(f"{path.name} has {wrong}", fix="Give one row per image, with the keys of the table.")
     frame = trials.frame
     ends = [frame[end].map(row).to_numpy(dtype=np.float64) for end in ("a", "b")]
     value = np.full(len(frame), np.nan)

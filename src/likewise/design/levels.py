@@ -1,4 +1,4 @@
-"""More than two levels: sets of one image a level, star-shaped around the reference level; and crossed columns.
+"""More than two levels: sets of one image per level, star-shaped around the reference level; and crossed columns.
 
 A set is a reference image with its nearest image of every focal level; its cost is the sum of these distances. Sets are
 taken greedily, the cheapest of all first, and all units of the identities in a set leave. Costs only rise, so that a

@@ -3,7 +3,7 @@
 A trial is described by the mean of its two images and by their absolute difference: in every number of the vectors and
 in every covariate. Both matter. Eyeglasses on one image only make a comparison harder than on both, and who wears them
 at times has such trials more often, so trials that agree in their means alone are not alike. The table of units has the
-form of Images (one row a unit), so that the same search matches images and trials.
+form of Images (one row per unit), so that the same search matches images and trials.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TrialUnits:
     """Trials in the form that the search takes."""
 
     images: Images
-    """One row a trial: its key as ``image``, its identity, the contrast's column and the covariates asked for."""
+    """One row per trial: its key as ``image``, its identity, the contrast's column and the covariates asked for."""
     ends: pd.DataFrame
     """By trial: columns ``a`` and ``b`` (images), ``first`` and ``second`` (their identities)."""
     genuine: bool

@@ -51,7 +51,7 @@ class PromptFile:
 
     prompt: tuple[Prompt, ...]
     seeds: int = 20
-    """Images a prompt."""
+    """Images per prompt."""
     first_seed: int = 0
 
     def __post_init__(self) -> None:

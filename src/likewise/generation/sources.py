@@ -41,7 +41,7 @@ class EndpointSource:
     size: str = "1024x1024"
     key_env: str = ""
     price: float = 0.0
-    """USD an image."""
+    """USD per image."""
     timeout: float = 120.0
     send_seed: bool = True
     """Whether the seed is sent; endpoints that do not know it ignore it or must be spared it."""

@@ -39,7 +39,7 @@ def collect(
     Returns
     -------
     Ratings
-        One row a unit, rater and question; unanswered ones are absent.
+        One row per unit, rater and question; unanswered ones are absent.
 
     Examples
     --------

@@ -34,7 +34,7 @@ def rate(
     Parameters
     ----------
     images : Images or Trials
-        Images are rated by a classifier, one question a label. Trials are rated by a recognizer: their distance.
+        Images are rated by a classifier, one question per label. Trials are rated by a recognizer: their distance.
     pictures : ImageFolder, path or array
         Where the pictures are: a folder, or an array ``[n, H, W, 3]`` in the order of the images (of trials: in the
         order of ``trials.images``).
@@ -224,7 +224,7 @@ def _found(embeddings: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
 def rate_images(
     images: list[str], labels: list[str], scores: npt.NDArray[np.float32], classifier: Classifier
 ) -> Ratings:
-    """Turn scores ``[n, labels]`` into ratings, one question a label."""
+    """Turn scores ``[n, labels]`` into ratings, one question per label."""
     wide = pd.DataFrame(scores, columns=labels).assign(unit=images)
     long = wide.melt(id_vars="unit", var_name="question", value_name="value")
     return Ratings(long.assign(rater=classifier.name)[["unit", "rater", "question", "value"]])

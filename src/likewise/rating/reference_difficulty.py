@@ -46,7 +46,7 @@ class Difference:
             wrong = f"shape {found.shape}" if found.shape != (len(names),) else "values that are not finite"
             raise PluginError(
                 f"The perceptual distance {self.name!r} returned {wrong} for {len(names)} pairs",
-                fix="Return one finite distance a pair.",
+                fix="Return one finite distance per pair.",
             )
         return {"d": found}
 

@@ -47,7 +47,7 @@ def write_comparison(
 
 
 def comparison_entries(estimates: Estimates, naming: Naming | None = None) -> list[dict[str, Any]]:
-    """Return one entry a quantity and sample: both values and the change of each group and of the gap."""
+    """Return one entry per quantity and sample: both values and the change of each group and of the gap."""
     frame, names = estimates.frame, naming or Naming()
     return [
         {

@@ -39,7 +39,7 @@ def gap_findings(
     Returns
     -------
     list of str
-        One entry a quantity.
+        One entry per quantity.
 
     Examples
     --------

@@ -68,7 +68,7 @@ class Executor:
     """Address of the Ray cluster, e.g. "auto"; empty starts one on this machine. All machines must see the images under
     the same path."""
     chunk: int = 64
-    """Images a chunk: the most that each worker can lose when a run is killed."""
+    """Images per chunk: the most that each worker can lose when a run is killed."""
     retries: int = 2
     """How often a failed chunk is retried; invalid input is not retried."""
     gpus: float = 1.0

@@ -175,7 +175,7 @@ class Pixels:
     name, license = "pixels", _LICENSE
 
     def features(self, signals: Signals) -> Array:
-        """Return the signals themselves, one row an image."""
+        """Return the signals themselves, one row per image."""
         return signals.reshape(len(signals), -1)
 
     def distance(self, a: Signals, b: Signals) -> Array:

@@ -112,7 +112,7 @@ class Portraits:
 
     @cached_property
     def _values(self) -> dict[str, Floats]:
-        """Return the values of the covariates, one an image."""
+        """Return the values of the covariates, one per image."""
         rng = np.random.default_rng([self.seed, 1])
         values = {}
         for covariate in COVARIATES:

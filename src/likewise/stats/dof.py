@@ -2,7 +2,7 @@
 
 A count of clusters overstates how well a variance is known when clusters differ in size: the largest dominate. The
 effective number of clusters, G* = (sum n)^2 / sum n^2, equals the count for clusters of one size and less otherwise
-(docs/coverage.md: with 1 to 28 images an identity, G* - 1 raised the coverage of 95 % intervals from 92 to 94-95 %).
+(docs/coverage.md: with 1 to 28 images per identity, G* - 1 raised the coverage of 95 % intervals from 92 to 94-95 %).
 """
 
 from __future__ import annotations

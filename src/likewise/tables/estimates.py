@@ -212,7 +212,7 @@ def _interval(low: float, high: float, level: float) -> str:
 
 
 def _aligned(columns: dict[str, list[str]]) -> list[str]:
-    """Return a header and one line a row, columns padded to equal width."""
+    """Return a header and one line per row, columns padded to equal width."""
     cells = {name: [name, *values] for name, values in columns.items()}
     width = {name: max(map(len, values)) for name, values in cells.items()}
     rows = zip(*([cell.ljust(width[name]) for cell in values] for name, values in cells.items()), strict=True)

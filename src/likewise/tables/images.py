@@ -19,7 +19,7 @@ _UNSOURCED = {"gender", "sex", "race", "ethnicity", "age", "skin_tone", "skinton
 
 
 class Images(Table):
-    """A table with one row an image: its key, the identity of the person, and attributes.
+    """A table with one row per image: its key, the identity of the person, and attributes.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Images(Table):
         need_columns(frame, [image, identity, *(rename or {})], source.name)
         if frame.empty and not meta and source.suffix.lower() != ".parquet":
             raise TableError(f"{source.name} has no rows", fix="Check that the export finished.")
-        if identity == image:  # one image a person
+        if identity == image:  # one image per person
             frame, identity = frame.assign(identity=frame[image]), "identity"
         frame = frame.rename(columns={**(rename or {}), image: "image", identity: "identity"})
         need_values(frame, ["image", "identity"], "image", source.name)

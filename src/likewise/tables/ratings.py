@@ -24,7 +24,7 @@ class Ratings(Table):
     ----------
     frame : DataFrame
         The columns ``unit``, ``rater``, ``question`` and ``value``; optionally ``seconds``, ``session`` and
-        ``confidence``. One row a unit, rater and question.
+        ``confidence``. One row per unit, rater and question.
     units : iterable of str, optional
         The images or trials of the design; any other unit is an error.
 

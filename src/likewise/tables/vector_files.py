@@ -79,7 +79,7 @@ def _one_of(held: list[str], known: tuple[str, ...], place: Path) -> str:
 def _npy(place: Path) -> Loaded:
     beside = [path for end in (".csv", ".tsv", ".parquet", ".txt") if (path := place.with_suffix(end)).is_file()]
     if len(beside) != 1:
-        fix = f"Put {place.stem}.csv with a column image beside it, or {place.stem}.txt with a key a line."
+        fix = f"Put {place.stem}.csv with a column image beside it, or {place.stem}.txt with a key per line."
         raise VectorError(f"{len(beside) or 'No'} files with image keys beside {place.name}", fix=fix)
     if beside[0].suffix == ".txt":
         names = [line.strip() for line in beside[0].read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -26,7 +26,7 @@ class Vectors(FrozenRecord):
     images
         The image keys.
     values
-        Finite numbers, one row an image. A float32 array is not copied, also when it is memory-mapped.
+        Finite numbers, one row per image. A float32 array is not copied, also when it is memory-mapped.
     source
         What computed them: model and options.
 
@@ -59,7 +59,7 @@ class Vectors(FrozenRecord):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The vectors flattened, one row an image; for inspection."""
+        """The vectors flattened, one row per image; for inspection."""
         flat = np.asarray(self.values).reshape(len(self.keys), -1)
         numbers = pd.DataFrame(flat, columns=[f"v{j}" for j in range(flat.shape[1])])
         return pd.concat([pd.DataFrame({"image": pd.Series(self.keys, dtype="str")}), numbers], axis=1)
@@ -155,7 +155,7 @@ def _check(keys: list[str], array: npt.NDArray[np.float32], source: str) -> None
     if not source:
         raise VectorError("The source of the vectors is empty", fix="Give source='model, options'.")
     if array.ndim < 2 or len(array) != len(keys):
-        fix = "Give one row an image, [n, ...]."
+        fix = "Give one row per image, [n, ...]."
         raise VectorError(f"Vectors of shape {array.shape} for {len(keys)} images", fix=fix)
     if len(set(keys)) < len(keys):
         twice = sorted(pd.Series(keys)[pd.Series(keys).duplicated()].unique())

@@ -78,7 +78,7 @@ def manifold_scores(real: Floats, fake: Floats, *, k: int = 5) -> ManifoldScores
     if real.ndim != 2 or fake.ndim != 2 or real.shape[1] != fake.shape[1]:
         raise VectorError(
             f"Features have the shapes {real.shape} and {fake.shape}; they must be [n, d] and [m, d]",
-            fix="Give two arrays with one row an image and equal widths.",
+            fix="Give two arrays with one row per image and equal widths.",
         )
     if not 1 <= k < min(len(real), len(fake)):
         fix = "Choose a smaller k, or add images."

@@ -1,4 +1,4 @@
-"""Excel: one sheet a table."""
+"""Excel: one sheet per table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_excel(audit: Audit | str | Path, path: str | Path | None = None) -> Path:
-    """Write the tables of an audit to an Excel file, one sheet a table.
+    """Write the tables of an audit to an Excel file, one sheet per table.
 
     Parameters
     ----------

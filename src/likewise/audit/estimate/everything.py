@@ -66,7 +66,7 @@ def estimate_everything(context: StageContext) -> Estimates:
 def _joint_verdicts(
     context: StageContext, parts: list[Estimates], rates: list[Estimates], scaled: list[Estimates]
 ) -> list[Estimates]:
-    """Return joint verdicts on the gaps that head the report: one a recognizer, a question to people, a classifier.
+    """Return joint verdicts on the gaps that head the report: one per recognizer, question to people and classifier.
 
     Of a recognizer without error rates, the mean distance counts. Other gaps of means stand without a verdict, as
     intervals: a second verdict on the same system would be a second chance to err.

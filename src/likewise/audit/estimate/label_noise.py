@@ -38,5 +38,5 @@ def true_labels(context: StageContext) -> dict[str, str]:
     frame = frame.dropna(subset=["label"])
     twice = frame.loc[frame["image"].duplicated(), "image"]
     if len(twice):
-        raise TableError(f"{name} has two labels of {some(twice)}", fix="Give one label an image.")
+        raise TableError(f"{name} has two labels of {some(twice)}", fix="Give one label per image.")
     return dict(zip(frame["image"].astype(str), frame["label"].astype(str), strict=True))

@@ -1,4 +1,4 @@
-"""The audit folder: one artifact a stage, each with a sidecar that records what it was made from.
+"""The audit folder: one artifact per stage, each with a sidecar that records what it was made from.
 
 A stage's *key* is a hash of its options, its seed and the digests of its inputs. An artifact whose sidecar holds
 the same key, and whose bytes are still the ones that were written, is up to date and is not made again. The artifact

@@ -1,6 +1,6 @@
 """The ledger of erasures: when someone was erased, without saying who.
 
-A person is entered as a keyed hash (HMAC-SHA256) of the identity. The key is random, one a folder, and stays in the
+A person is entered as a keyed hash (HMAC-SHA256) of the identity. The key is random, one per folder, and stays in the
 ledger: it does not hide the person from someone who has the folder and a list of candidates. But the ledger names
 nobody, and the hashes of two audits cannot be joined.
 """

@@ -61,7 +61,7 @@ def pair_artifacts(plan: Plan) -> tuple[str, ...]:
 
 
 def most_pairs(service: Service, images: int, edited: int) -> int:
-    """Return how many requests pairs take at most: an image is matched once, and edited pairs are one an image."""
+    """Return how many requests pairs take at most: an image is matched once, and edited pairs are one per image."""
     if not isinstance(service, VisionLanguageModel) or not service.pair_questions:
         return 0
     calls = service.calls_a_pair // len(service.pair_questions)

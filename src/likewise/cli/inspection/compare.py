@@ -15,7 +15,7 @@ import click
     "--rater", "raters", multiple=True, metavar="OLD=NEW", help="A system whose new version has another name."
 )
 @click.option(
-    "--design", type=click.Choice(["paired", "independent"]), help="Same units, or two data sets; by default found."
+    "--design", type=click.Choice(["paired", "independent"]), help="Same units, or two data sets; default: detected."
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default="compare.html", show_default=True, help="Page to write."

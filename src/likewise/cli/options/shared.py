@@ -26,9 +26,9 @@ run_options = _adder(
 )
 """Of every command that runs stages."""
 executor_options = _adder(
-    click.option("--executor", help="local, processes or ray; instead of the plan's [executor]."),
-    click.option("--workers", type=int, help="Number of workers; instead of the plan's."),
-    click.option("--no-cache", is_flag=True, help="Compute everything here; see likewise cache."),
+    click.option("--executor", help="local, processes or ray; overrides [executor] of the plan."),
+    click.option("--workers", type=int, help="Number of workers; overrides the plan."),
+    click.option("--no-cache", is_flag=True, help="Ignore the cache of earlier results (likewise cache)."),
     click.option("--address", help="Address of a Ray cluster, e.g. auto or ray://head:10001."),
 )
 """Where the work is done."""

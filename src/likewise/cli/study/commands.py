@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from likewise.cli.help import Group
+
 
 def _checked(context: click.Context, parameter: click.Parameter, value: str) -> str:
     from likewise.cli.study.server import refuse_password
@@ -27,11 +29,11 @@ _database = click.option(
 
 
 _into = click.option(
-    "--into", "audit", type=click.Path(path_type=Path), help="Audit whose [collect] shall read the responses."
+    "--into", "audit", type=click.Path(path_type=Path), help="Audit whose [collect] reads the responses."
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def study() -> None:
     """Human studies: plan, serve, export and import.
 

@@ -7,15 +7,17 @@ from typing import Any
 
 import click
 
+from likewise.cli.help import Group
 
-@click.group()
+
+@click.group(cls=Group)
 def directions() -> None:
     """Fit directions of attributes in a generator's latent space, and draw them."""
 
 
 @directions.command(name="sample")
 @click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--generator", default="mobilestylegan", show_default=True, help="The generator.")
+@click.option("--generator", default="mobilestylegan", show_default=True, help="Generator.")
 @click.option("--faces", default=4000, show_default=True, help="Number of faces, in hundreds; may be raised later.")
 @click.option("--size", default=256, show_default=True, help="Size in pixels.")
 @click.option("--seed", default=0, show_default=True)
@@ -48,7 +50,7 @@ def directions_sample(out: Path, workers: int, quiet: bool, **given: Any) -> Non
     help="Classifier of two levels: least squares holds other attributes better, logistic separates better.",
 )
 def directions_fit(folder: Path, **given: Any) -> None:
-    """Fit on the faces and latents of an audit, or of `directions sample`; skill is on unseen identities."""
+    """Fit on the faces and latents of an audit, or of `directions sample`; accuracy is on unseen identities."""
     from likewise.audit.tools.directions import fit_directions
 
     for line in fit_directions(folder, **given):
@@ -58,7 +60,7 @@ def directions_fit(folder: Path, **given: Any) -> None:
 @directions.command(name="show")
 @click.argument("name", metavar="[FILE]", default="")
 @click.option("--out", type=click.Path(path_type=Path), help="PNG to write.")
-@click.option("--generator", default="mobilestylegan", show_default=True, help="The generator.")
+@click.option("--generator", default="mobilestylegan", show_default=True, help="Generator.")
 @click.option("--along", default="", help="Direction to draw; default: the first.")
 @click.option("--hold", multiple=True, help="Attribute whose score is held.")
 @click.option("--amount", "amounts", type=float, multiple=True, default=(-2, -1, 0, 1, 2), help="Standard deviations.")
@@ -93,10 +95,15 @@ def directions_spaces(folder: Path, image: str, **given: Any) -> None:
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
-    "--lambda", "lambdas", type=float, multiple=True, default=(0, 0.01, 0.1, 1, float("inf")), help="Weights."
+    "--lambda",
+    "lambdas",
+    type=float,
+    multiple=True,
+    default=(0, 0.01, 0.1, 1, float("inf")),
+    help="Weight of the regularization; repeatable.",
 )
 @click.option("--images", default=60, show_default=True, help="Largest number of images; one per identity.")
-@click.option("--recognizer", default="", help="Recognizer that compares persons; default: the plan's [fidelity].")
+@click.option("--recognizer", default="", help="Recognizer that compares identities; default: the plan's [fidelity].")
 @click.option("--attribute", "attributes", multiple=True, help="Label to classify; default: all that are possible.")
 @click.option("--quiet", is_flag=True, help="Print no progress.")
 def lambdas(folder: Path, quiet: bool, **given: Any) -> None:

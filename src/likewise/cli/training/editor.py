@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from likewise.cli.help import Group
 
-@click.group()
+
+@click.group(cls=Group)
 def editor() -> None:
     """Distill a feed-forward editor from the embedded generator, or show one."""
 
@@ -27,9 +29,9 @@ def editor_draw(out: Path, blocks: int, size: int, seed: int) -> None:
 @editor.command(name="train")
 @click.argument("out", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--pairs", required=True, type=click.Path(path_type=Path), help="Folder of drawn pairs.")
-@click.option("--held", type=click.Path(path_type=Path), help="Pairs of another seed that are not learned from.")
-@click.option("--seconds", default=3600.0, show_default=True, help="How long.")
-@click.option("--batch", default=8, show_default=True, help="Pairs a step.")
+@click.option("--held", type=click.Path(path_type=Path), help="Pairs of another seed for validation.")
+@click.option("--seconds", default=3600.0, show_default=True, help="Training time in seconds.")
+@click.option("--batch", default=8, show_default=True, help="Batch size, in pairs.")
 @click.option("--rate", default=1e-3, show_default=True, help="Learning rate; falls to 0 along half a cosine.")
 @click.option("--seed", default=0, show_default=True)
 def editor_train(out: Path, pairs: Path, held: Path | None, seconds: float, batch: int, rate: float, seed: int) -> None:
@@ -48,7 +50,14 @@ def editor_train(out: Path, pairs: Path, held: Path | None, seconds: float, batc
 @click.option("--images", type=click.Path(path_type=Path), help="Folder of aligned faces to edit; the first eight.")
 @click.option("--out", type=click.Path(path_type=Path), help="PNG to write.")
 @click.option("--attribute", default="", help="Attribute to edit; default: the first.")
-@click.option("--strength", "strengths", type=float, multiple=True, default=(-1, -0.5, 0, 0.5, 1))
+@click.option(
+    "--strength",
+    "strengths",
+    type=float,
+    multiple=True,
+    default=(-1, -0.5, 0, 0.5, 1),
+    help="Edit strength; repeatable.",
+)
 def editor_show(
     weights: str, images: Path | None, out: Path | None, attribute: str, strengths: tuple[float, ...]
 ) -> None:

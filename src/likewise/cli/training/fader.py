@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from likewise.cli.help import Group
 
-@click.group()
+
+@click.group(cls=Group)
 def fader() -> None:
     """Train a network that edits an attribute of faces, or show one."""
 
@@ -16,7 +18,7 @@ def fader() -> None:
 @fader.command(name="train")
 @click.argument("out", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--images", required=True, type=click.Path(path_type=Path), help="Folder of aligned faces.")
-@click.option("--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row an image.")
+@click.option("--table", required=True, type=click.Path(path_type=Path), help="CSV, TSV or Parquet, one row per image.")
 @click.option(
     "--attribute",
     "attributes",
@@ -29,17 +31,19 @@ def fader() -> None:
 @click.option("--width", default=32, show_default=True, help="Channels of the first layer.")
 @click.option("--code", default=0, show_default=True, help="Channels of the code; 0: as many as the last layer.")
 @click.option("--steps", default=20_000, show_default=True, help="Batches in all; may be raised later.")
-@click.option("--batch", default=32, show_default=True, help="Images a batch.")
+@click.option("--batch", default=32, show_default=True, help="Batch size.")
 @click.option("--rate", default=2e-3, show_default=True, help="Learning rate.")
-@click.option("--cool", default=0, show_default=True, help="Steps at the end in which the rate falls to 0.")
-@click.option("--adversary", default=1e-2, show_default=True, help="Adversarial weight after its rise.")
-@click.option("--rise", default=5_000, show_default=True, help="Steps in which it rises from 0.")
-@click.option("--turns", default=1, show_default=True, help="Batches that the discriminator learns from a step.")
+@click.option("--cool", default=0, show_default=True, help="Steps at the end in which the learning rate decays to 0.")
+@click.option("--adversary", default=1e-2, show_default=True, help="Weight of the adversarial loss after its warmup.")
+@click.option("--rise", default=5_000, show_default=True, help="Steps of linear warmup of that weight.")
+@click.option("--turns", default=1, show_default=True, help="Discriminator updates per step.")
 @click.option("--pairs", default="", help="Column in which images of one face share a value.")
-@click.option("--alike", type=float, help="With --pairs: weight of the distance of two such codes.  [default: 0.1]")
-@click.option("--erase", is_flag=True, help="At the end, take what is still linear in the attributes out of the code.")
-@click.option("--mirror/--no-mirror", default=True, help="Mirror half of the faces at random.")
-@click.option("--shift", default=0, show_default=True, help="Move faces by up to so many pixels.")
+@click.option(
+    "--alike", type=float, help="With --pairs: weight of the distance between codes of one face.  [default: 0.1]"
+)
+@click.option("--erase", is_flag=True, help="At the end, remove from the code what is linear in the attributes.")
+@click.option("--mirror/--no-mirror", default=True, help="Flip half of the faces at random.")
+@click.option("--shift", default=0, show_default=True, help="Largest random shift in pixels.")
 @click.option("--every", default=500, show_default=True, help="Steps between checkpoints, log lines and samples.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")

@@ -6,8 +6,10 @@ import json
 
 import click
 
+from likewise.cli.help import Group
 
-@click.group()
+
+@click.group(cls=Group)
 def cache() -> None:
     """Results of networks that are kept across audits: aligned images, latents, embeddings."""
 

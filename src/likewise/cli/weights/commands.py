@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from likewise.cli.help import Group
 
-@click.group(no_args_is_help=True)
+
+@click.group(cls=Group, no_args_is_help=True)
 def weights() -> None:
     """List, fetch, check and add pretrained networks."""
 

@@ -193,7 +193,7 @@ class Table:
                 wanted = (len(rows), len(columns))
                 raise SpecError(
                     f"The distance function returned shape {found.shape} instead of {wanted}",
-                    fix="Return one distance a pair, [n, m].",
+                    fix="Return one distance per pair, [n, m].",
                 )
             return found
         whole = len(columns) == self.shape[1] and len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)

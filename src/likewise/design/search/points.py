@@ -51,7 +51,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class Points:
-    """One point a unit: ``values[rows]``, flattened, then scaled."""
+    """One point per unit: ``values[rows]``, flattened, then scaled."""
 
     values: npt.NDArray[np.floating]
     rows: Index

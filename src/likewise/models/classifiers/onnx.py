@@ -1,4 +1,4 @@
-"""Any ONNX classifier: a model file, a label file (one label a line) and a model card in TOML."""
+"""Any ONNX classifier: a model file, a label file (one label per line) and a model card in TOML."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LabelCard:
     model: str
     """The model file, relative to the card; or the name of a weight."""
     labels: str
-    """The label file, relative to the card: one label a line, in the order of the model's outputs."""
+    """The label file, relative to the card: one label per line, in the order of the model's outputs."""
     preprocessing: Preprocessing
     threshold: float = 0.5
     """A label is present where its score reaches this."""
@@ -90,7 +90,7 @@ class CardClassifier:
         if width != len(self.labels):
             raise InputError(
                 f"{self.name} has {width} outputs, but its label file has {len(self.labels)} labels",
-                fix="Write one label an output, in order.",
+                fix="Write one label per output, in order.",
             )
 
 
@@ -104,13 +104,13 @@ def _labels(path: Path) -> list[str]:
         labels = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"Cannot read the labels of {path.name}: {error}", fix="Write one label a line, as UTF-8."
+            f"Cannot read the labels of {path.name}: {error}", fix="Write one label per line, as UTF-8."
         ) from error
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if twice or not labels:
         raise InputError(
             f"Duplicate labels in {path.name}: {some(twice)}" if twice else f"No labels in {path.name}",
-            fix="Write one label a line, each once.",
+            fix="Write one label per line, each once.",
         )
     return labels
 

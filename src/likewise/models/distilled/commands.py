@@ -16,7 +16,7 @@ _SHOWN = 8
 
 
 def sample_grid(editor: DistilledEditor, pictures: Pictures, strengths: tuple[float, ...]) -> Pictures:
-    """Draw one row a face: the picture, and the picture at every strength."""
+    """Draw one row per face: the picture, and the picture at every strength."""
     strips = np.concatenate([pictures[:, None], editor.sweep(pictures, strengths)], axis=1)  # [n, 1 + K, s, s, 3]
     return np.ascontiguousarray(np.concatenate([np.concatenate(list(strip), axis=1) for strip in strips]))
 

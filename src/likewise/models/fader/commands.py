@@ -83,7 +83,7 @@ class _Watch:
 
 
 def sample_grid(editor: FaderEditor, pictures: Pictures, levels: tuple[float, ...] = LEVELS) -> Pictures:
-    """Draw one row a face: the picture, and the picture at every level."""
+    """Draw one row per face: the picture, and the picture at every level."""
     columns = [pictures, *(editor.edit(pictures, level) for level in levels)]
     return np.ascontiguousarray(np.concatenate([np.concatenate(list(column)) for column in columns], axis=1))
 

@@ -74,7 +74,7 @@ class AlignedRecognizer:
         if embedded.shape != (len(crops), self.dim):
             raise PluginError(
                 f"{self.name} returned embeddings of shape {embedded.shape}, not [n, {self.dim}]",
-                fix="Return one row an image, or correct dim.",
+                fix="Return one row per image, or correct dim.",
             )
         if not self.card.unit:
             return embedded

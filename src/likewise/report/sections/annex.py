@@ -81,7 +81,7 @@ def ai_act_rows(have: Collection[str]) -> list[dict[str, Any]]:
 
 
 def differential_rows(estimates: Estimates) -> list[dict[str, str]]:
-    """Return one row a recognizer, operating point, error rate and sample: the differentials between all groups."""
+    """Return one row per recognizer, operating point, error rate and sample: the differentials between all groups."""
     frame = estimates.frame
     rows = frame[frame["stat"].isin(_DIFFERENTIALS) & frame["group"].str.endswith(", all groups")]
     found = []
@@ -114,7 +114,7 @@ def impact_rows(estimates: Estimates) -> list[dict[str, str]]:
 def model_cards(
     estimates: Estimates, naming: Naming, *, dataset: str, systems: Sequence[Mapping[str, str]] = ()
 ) -> str:
-    """Return a ``model-index`` section for Hugging Face model cards: one entry a system, its rates and gaps.
+    """Return a ``model-index`` section for Hugging Face model cards: one entry per system, its rates and gaps.
 
     Parameters
     ----------

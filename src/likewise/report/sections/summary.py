@@ -1,4 +1,4 @@
-"""The executive summary: one line a system, with its verdict and what weakens it."""
+"""The executive summary: one line per system, with its verdict and what weakens it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Summary:
     notes: Sequence[str] = field(default=())
 
     def lines(self) -> list[Line]:
-        """Return one line a system: recognizers at their first operating point, then other gaps, then labels."""
+        """Return one line per system: recognizers at their first operating point, then other gaps, then labels."""
         frame = without_simulation(self.estimates.frame)
         rated = operating_quantities(self.estimates)
         points_of: dict[str, str] = {}

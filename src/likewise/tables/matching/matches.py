@@ -44,7 +44,7 @@ class Matches(Table):
     Parameters
     ----------
     frame : DataFrame
-        One row a pair, with the columns ``pair``, ``a`` and ``b``.
+        One row per pair, with the columns ``pair``, ``a`` and ``b``.
     spec : MatchSpec, optional
         The rules that they were matched by.
     ledger : DataFrame, optional
@@ -126,7 +126,7 @@ class Matches(Table):
         if len(rules) != len(self._frame):
             raise TableError(
                 f"The ledger has {len(rules)} rows for {len(self._frame)} pairs",
-                fix="Give one row a pair, in the order of the pairs.",
+                fix="Give one row per pair, in the order of the pairs.",
             )
         rules = rules.reset_index(drop=True).astype(bool)
         for name in rules.columns:

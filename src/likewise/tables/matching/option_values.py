@@ -45,6 +45,6 @@ def weights_of(value: object) -> tuple[float, ...]:
     if any(not 0 <= weight < float("inf") for weight in weights) or (weights and not any(weights)):
         raise SpecError(
             f"row_weights = {weights} are not numbers of at least 0 with one above 0",
-            fix="Give one weight a row of the latents, e.g. [1, 1, 0.5].",
+            fix="Give one weight per row of the latents, e.g. [1, 1, 0.5].",
         )
     return weights

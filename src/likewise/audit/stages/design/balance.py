@@ -19,7 +19,7 @@ from likewise.design.propensity.scores import overlap, score_weights
 from likewise.design.units import trial_units
 from likewise.tables import Estimates, Matches, MatchSpec
 
-COMPARED = 1000  # images a group in the energy distance
+COMPARED = 1000  # images per group in the energy distance
 
 
 class Balance(Stage):

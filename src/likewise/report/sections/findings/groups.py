@@ -1,4 +1,4 @@
-"""Groups and intersections: one row a quantity for how far the groups lie apart, and a table of the groups each."""
+"""Groups and intersections: one row per quantity for how far the groups lie apart, and a table of the groups each."""
 
 from __future__ import annotations
 

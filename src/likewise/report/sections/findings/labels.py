@@ -1,4 +1,4 @@
-"""Labels of classifiers under each design: one row a label, and one sentence for all of them."""
+"""Labels of classifiers under each design: one row per label, and one sentence for all of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def many_labels(frame: pd.DataFrame) -> set[str]:
 
 
 def label_tables(estimates: Estimates) -> list[dict[str, Any]]:
-    """Return for each classifier a row a label, the largest unmatched gap first; nothing if there are few labels."""
+    """Return for each classifier a row per label, the largest unmatched gap first; nothing if there are few labels."""
     frame = estimates.frame
     tables: dict[str, list[dict[str, str]]] = {}
     for name, found in _labels(frame[frame["quantity"].isin(many_labels(frame))]):
