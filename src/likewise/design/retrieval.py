@@ -130,7 +130,7 @@ class _Others:
     name: str = "another image"
 
     def mask(self, rows: Index, columns: Index) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-        """Return everybody but the query itself."""
+        """Return all images but the query."""
         different: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = self.asked[rows][:, None] != columns[None, :]
         return different
 

@@ -76,7 +76,7 @@ def by_group(
     Notes
     -----
     Images of one identity are one cluster, and every identity weighs 1 in its group. Nothing is matched or adjusted
-    here: groups may differ in everything that goes with the columns.
+    here: groups may differ in everything that is associated with the columns.
 
     Examples
     --------

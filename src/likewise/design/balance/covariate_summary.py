@@ -104,14 +104,14 @@ def skewed_interval(sample: Sample, level: float) -> tuple[float, float, str]:
 
 @dataclass(frozen=True)
 class Support:
-    """What is needed of everybody, matched or not, to compare distributions: all values, and where bins end."""
+    """What is needed of all units, matched or not, to compare distributions: all values, and where bins end."""
 
     values: Floats
     edges: Floats
 
     @classmethod
     def of(cls, focal: Sample, reference: Sample) -> Support:
-        """Return the values of everybody. Bins are the values themselves if there are few, else deciles."""
+        """Return the values of all units. Bins are the values themselves if there are few, else deciles."""
         every = np.r_[focal.values, reference.values]
         values = np.unique(every)
         few = len(values) <= _BINS
@@ -122,7 +122,7 @@ class Support:
 def distribution_gaps(focal: Sample, reference: Sample, support: Support) -> tuple[float, float, float]:
     """Return the largest and the mean distance of the two distribution functions, and the area that both share.
 
-    Distances are over the values of everybody. The area is that of the two histograms; the bins are everybody's too, so
+    Distances are over the values of all units. The area is of two histograms; the bins are those of all units, so
     that matching cannot choose them. In small samples it falls short of 1 by chance alone.
     """
     if focal.binary and reference.binary:

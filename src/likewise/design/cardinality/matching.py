@@ -146,7 +146,7 @@ def _problem(given: Cardinal) -> Problem:
 def _paired(
     given: Cardinal, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], threads: int, memory: int
 ) -> list[Taken]:
-    """Pair the sample: exact columns have as many units on both sides, so that everybody finds a partner."""
+    """Pair the sample: exact columns have as many units on both sides, so that every unit finds a partner."""
     if len(rows) == 0:
         return []
     focal = [given.offered.focal[row] for row in rows]

@@ -32,7 +32,7 @@ class Fit:
 
     logit: pd.Series
     trained: pd.Series | None
-    """The same from one model that saw everybody; nothing of given scores."""
+    """The same from one model that was fitted to all units; nothing of given scores."""
     side: pd.Series
 
     @property
@@ -110,7 +110,7 @@ def overlap_note(auc: float) -> str:
 
 
 def score_weights(fit: Fit, *, kind: str = "overlap") -> pd.Series:
-    """Return weights by image: 'overlap' (who could be on either side), 'ipw' (everybody) or 'focal' (the focal)."""
+    """Return weights by image: 'overlap', 'ipw' (all units) or 'focal' (the focal group)."""
     p = fit.probability.clip(1e-12, 1 - 1e-12)
     focal = fit.side == 1
     known = {"overlap": (1 - p, p), "ipw": (1 / p, 1 / (1 - p)), "focal": (p / p, p / (1 - p))}

@@ -1,7 +1,7 @@
 """Approximate first lists, on request only: an inverted-file index of faiss instead of a passing over all pairs.
 
 What the index lists is measured exactly and has to keep the same hard rules; a row whose list is used up is asked
-again over everybody who is left, exactly. What approximate search can cost is a nearer partner that the index did not
+again over all that are left, exactly. What approximate search can cost is a nearer partner that the index did not
 list. How often that happens is measured on a sample of rows against the exact search, and is said with the result.
 When rules leave few pairs, these are listed as always, and no index is asked.
 """
@@ -78,7 +78,7 @@ def _index(metric: Euclid) -> Any:
 
 
 def _measured(scan: Scan, row: int, columns: Index) -> Nearest:
-    """Measure what was listed and keeps the rules; everybody else counts as no nearer than the farthest listed."""
+    """Measure what was listed and keeps the rules; all others count as no nearer than the farthest listed."""
     distances = scan.metric.exact(row, columns)
     rest = float(distances.max(initial=0.0)) if len(columns) < scan.metric.shape[1] else np.inf
     open_ = np.isin(columns, scan.admitted(row, columns)) & (distances <= scan.farthest)

@@ -52,7 +52,7 @@ class Side:
 
     @classmethod
     def of(cls, score: Floats, code: Codes) -> Side:
-        """Sort everybody; positions are keys in order."""
+        """Sort all units; positions are keys in order."""
         key = np.argsort(score, kind="stable")
         line = score[key]
         return cls(line, key, code[key], bool((line[1:] == line[:-1]).any()))
@@ -65,7 +65,7 @@ class Side:
         return len(self.key)
 
     def codes_by_key(self) -> Codes:
-        """Return everybody's code in order of key."""
+        """Return every unit's code in order of key."""
         codes = np.zeros(int(self.key.max()) + 1 if len(self) else 0, dtype=np.int64)
         codes[self.key] = self.code
         return codes
