@@ -32,6 +32,15 @@ def test_the_gap_is_that_of_a_cluster_robust_regression():
     assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.03 * (high - low))
 
 
+def test_ratings_without_any_value_are_refused_and_not_an_empty_table():
+    """An empty table of gaps reads as "nothing found"."""
+    ratings, trials, faces, _ = tables(identities=40)
+    frame = ratings.frame
+    for missing in (frame.assign(value=np.nan), pd.concat([frame, frame.assign(value=np.nan, rater="broken")])):
+        with pytest.raises(TableError, match=r"none of its .* ratings has a value"):
+            lw.gaps(lw.Ratings(missing), trials, faces, CONTRAST)
+
+
 def test_answers_that_never_differ_are_flagged():
     ratings, trials, faces, pairs = tables()
     still = lw.Ratings(ratings.frame.assign(value=0.5))

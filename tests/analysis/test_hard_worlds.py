@@ -117,6 +117,22 @@ def test_imbalance_that_matching_left_is_named():
     assert "|SMD| > 0.1 left in x0" in {r["stat"]: r for r in gap_rows(skewed, "matched", 0.95)}["gap"]["method"]
 
 
+def test_bias_that_matters_to_the_interval_is_remarked_also_where_the_smd_is_small():
+    """|SMD| is below 0.1, but the sample is large, and the outcome bends where the groups still differ."""
+    rng, n = np.random.default_rng(4), 1000
+    identity, focal = np.arange(n), (np.arange(n) < 300).astype(float)
+    x, match = rng.normal(0, 1.0, n), (np.arange(300), np.arange(300, 600))
+    x[300:600] = x[:300] - 0.05
+    y = 0.5 * x + rng.normal(0, 0.05, n)
+    arrays = arrays_of(y, focal, x[:, None], identity, match)
+    rows = {row["stat"]: row for row in gap_rows(arrays, "matched", 0.95)}
+    added = rows["gap"]["estimate"] - rows["adjusted_gap"]["estimate"]
+    assert not arrays.unbalanced() and added == pytest.approx(0.025, abs=0.01)
+    assert rows["gap"]["method"].endswith(f"imbalance left adds {added:.2g}")
+    still = arrays_of(rng.normal(0, 1, n), focal, x[:, None], identity, match)
+    assert "adds" not in {row["stat"]: row for row in gap_rows(still, "matched", 0.95)}["gap"]["method"]
+
+
 def _first_pairs(arrays):
     first = np.flatnonzero(np.r_[True, arrays.identity[1:] != arrays.identity[:-1]])
     ones, others = first[arrays.focal[first] == 1], first[arrays.focal[first] == 0]

@@ -44,6 +44,27 @@ def test_equivalence_is_where_its_p_is_below_alpha(margin):
         assert equivalent == (only(found, stat="equivalence_p")["estimate"] < 0.05)
 
 
+def test_wrong_verdicts_of_a_page_stay_below_alpha_whatever_the_truth():
+    """Four systems: two without a gap, two exactly at the margin, where "equivalent" is wrong."""
+    rng, clusters, margin, wrong = np.random.default_rng(3), 100, 0.35, 0
+    truth, half = np.array([0, 0, margin, -margin]), 0.1 * stats.t.ppf(0.975, clusters - 1)
+    for _ in range(1500):
+        page = [
+            verdict(gap, gap - half, gap + half, level=0.95, clusters=clusters, margin=margin, comparisons=4)
+            for gap in truth + 0.1 * rng.standard_t(clusters - 1, 4)
+        ]
+        wrong += "different" in page[:2] or "equivalent" in page[2:]
+    assert wrong / 1500 < 0.065  # 8 to 10 % when equivalence was judged as if each system stood alone
+
+
+def test_the_detectable_gap_is_that_of_the_corrected_verdict():
+    found = verdicts(lw.Estimates.of([gap_row(0.1, -0.3, 0.5)]), comparisons=3)
+    alone = verdicts(lw.Estimates.of([gap_row(0.1, -0.3, 0.5)]))
+    ratio = (stats.t.ppf(1 - 0.025 / 3, 99) + stats.t.ppf(0.8, 99)) / (stats.t.ppf(0.975, 99) + stats.t.ppf(0.8, 99))
+    pair = [only(each, stat="detectable_gap")["estimate"] for each in (found, alone)]
+    assert pair[0] / pair[1] == pytest.approx(ratio)
+
+
 def test_a_handful_gets_no_verdict():
     assert verdict(0.792, -1.0, 1.0, level=0.95, clusters=3) == "too few"
     assert verdict(0.5, 0.4, 0.6, level=0.95, clusters=4) == "too few"

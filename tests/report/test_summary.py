@@ -129,6 +129,14 @@ def test_warnings_that_weaken_a_finding_stand_with_it(contrast):
     assert line.warnings == ["A rate here rests on errors of fewer than five people."]
 
 
+def test_a_bias_that_matters_is_said_although_covariates_are_balanced(contrast):
+    remark = {"method": "Newcombe; imbalance left adds 0.012"}
+    rows = [{**row, **remark} if row["sample"] == "matched" else row for row in operating_rows()]
+    estimates = lw.Estimates.of(rows)
+    (line,) = Summary(estimates, BALANCED, contrast, Naming.of(BALANCED, estimates)).lines()
+    assert "the remaining imbalance adds 1.2" in line.warnings[0] and "points" in line.warnings[0]
+
+
 def test_imbalance_of_the_compared_units_is_said_too(contrast):
     remark = {"method": "Newcombe; |SMD| > 0.1 left in eye_glasses, light ..."}
     rows = [{**row, **remark} if row["sample"] == "matched" else row for row in operating_rows()]

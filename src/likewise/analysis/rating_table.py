@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from likewise.errors import InputError, some
+from likewise.errors import InputError, TableError, some
 from likewise.tables import Contrast, Images, Ratings, Trials
 
 APART = ", apart"
@@ -32,16 +32,32 @@ class RatingTable:
         """Yield the ratings of each quantity with the image, side (+1, -1) and identity of each.
 
         Missing answers and images of neither group are left out.
+
+        Raises
+        ------
+        TableError
+            If nothing is left of a quantity: an empty result would read as "no gap".
         """
         units = self.units()
         self.ratings.check_units(units.index)
-        frame = self.ratings.frame.dropna(subset=["value"])
+        frame = self.ratings.frame
         frame["image"] = frame["unit"].map(units["a"])
         frame["side"] = frame["image"].map(self.contrast.side(self.images))
         frame["identity"] = frame["image"].map(self.images.identities)
         frame["quantity"] = (frame["rater"] if self.panel is None else self.panel) + ": " + frame["question"]
-        for name, part in frame[frame["side"] != 0].groupby("quantity", sort=True):
-            yield str(name), part
+        for name, part in frame.groupby("quantity", sort=True):
+            answered = part[part["value"].notna() & (part["side"] != 0)]
+            if answered.empty:
+                raise TableError(self._nothing(str(name), part), fix="Check the rater's output or leave it out.")
+            yield str(name), answered
+
+    def _nothing(self, name: str, part: pd.DataFrame) -> str:
+        missing, groups = int(part["value"].isna().sum()), (self.contrast.focal, self.contrast.reference)
+        outside = int((part["side"] == 0).sum())
+        return (
+            f"No gap of {name}: none of its {len(part)} ratings has a value and an image of {groups[0]!r} or "
+            f"{groups[1]!r} ({missing} missing values, {outside} of neither group)"
+        )
 
     def covariates(self, names: Sequence[str]) -> pd.DataFrame:
         """Return by unit the mean of each covariate over its two images, and their absolute difference.

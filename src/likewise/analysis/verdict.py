@@ -4,6 +4,11 @@
   -margin to margin. Such a gap may still differ from zero, by less than the margin.
 - *different*: the interval excludes zero, and the gap is not equivalent. Where several systems are judged on one
   page, the interval is the one that holds for all of them together (``comparisons``, Bonferroni).
+- Both are corrected for the number of systems. The two one-sided tests of a system need no correction, because both
+  must reject (intersection-union); nor would a claim that *all* systems are equivalent. But the page states each system
+  by itself, and of k systems at the margin one would be called equivalent by chance up to k times as often. A system
+  can be wrong in one way only (at zero by "different", beyond the margin by "equivalent"), so 1/k of alpha for each of
+  the two keeps the chance of any wrong verdict on the page at alpha.
 - *inconclusive*: neither. "Not significant" alone is no evidence of equivalence, so the smallest detectable gap is
   given: the one that a study of this size finds with a power of 80 %.
 - *too few*: a group has fewer than ``FEW_CLUSTERS`` independent clusters. Nothing is concluded from a handful.
@@ -45,7 +50,7 @@ def verdict(
         The largest gap that counts as equivalent to none; 0 without a margin.
     comparisons
         How many gaps are judged together. A gap is different if its interval at level 1 - (1 - level) / comparisons
-        excludes zero.
+        excludes zero, and equivalent if that at level 1 - 2 (1 - level) / comparisons is within the margin.
 
     Examples
     --------
@@ -59,15 +64,19 @@ def verdict(
     if clusters < FEW_CLUSTERS:
         return "too few"
     if margin > 0:
-        inner = _ends_at(2 * level - 1, estimate, low, high, level, clusters)
+        inner = _ends_at(1 - 2 * (1 - level) / comparisons, estimate, low, high, level, clusters)
         if -margin < inner[0] and inner[1] < margin:
             return "equivalent"
     outer = _ends_at(1 - (1 - level) / comparisons, estimate, low, high, level, clusters)
     return "different" if outer[0] > 0 or outer[1] < 0 else "inconclusive"
 
 
-def detectable_gap(low: float, high: float, *, level: float, clusters: int, power: float = POWER) -> float:
+def detectable_gap(
+    low: float, high: float, *, level: float, clusters: int, power: float = POWER, comparisons: int = 1
+) -> float:
     """Return the smallest gap that a study with an interval of this width finds with this power.
+
+    "Finds" means the verdict *different*, which is corrected for the number of ``comparisons``.
 
     Examples
     --------
@@ -77,7 +86,8 @@ def detectable_gap(low: float, high: float, *, level: float, clusters: int, powe
     dof = max(clusters - 1, 1)
     quantile = float(stats.t.ppf((1 + level) / 2, dof))
     error = (high - low) / 2 / quantile
-    return error * (quantile + float(stats.t.ppf(power, dof)))
+    needed = float(stats.t.ppf(1 - (1 - level) / 2 / comparisons, dof))
+    return error * (needed + float(stats.t.ppf(power, dof)))
 
 
 def verdicts(estimates: Estimates, *, margin: float = 0.0, comparisons: int = 1) -> Estimates:
@@ -122,12 +132,14 @@ def _verdict_rows(gap: pd.Series, margin: float, comparisons: int) -> list[dict[
     word = verdict(*ends, margin=margin, comparisons=many, **about)  # type: ignore[arg-type]
     how = ("interval" if many == 1 else f"interval for {many} comparisons") + (", TOST" if margin else "")
     how = "TOST" if margin and many == 1 else how
+    least = detectable_gap(*ends[1:], comparisons=many, **about)  # type: ignore[arg-type]
     found = {
         "verdict": (float(VERDICTS.index(word)), f"{how}, margin {margin:g}; {word}" if margin else f"{how}; {word}"),
-        "detectable_gap": (detectable_gap(*ends[1:], **about), f"power {POWER:.0%}".replace("%", " %")),  # type: ignore[arg-type]
+        "detectable_gap": (least, f"power {POWER:.0%}".replace("%", " %")),
     }
     if margin:
-        found["equivalence_p"] = (_tost_p(*ends, margin, **about), f"TOST, margin {margin:g}")  # type: ignore[arg-type]
+        p = min(many * _tost_p(*ends, margin, **about), 1.0)  # type: ignore[arg-type]
+        found["equivalence_p"] = (p, f"TOST, margin {margin:g}" + (f", Bonferroni over {many}" if many > 1 else ""))
     sample = f"{gap['sample']}: {gap['stat']}"
     return [
         row(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from likewise.tables import Contrast, Estimates
@@ -80,6 +81,19 @@ def imbalance(method: str) -> str:
     return next((word.partition(" left in ")[2] for word in method.split("; ") if word.startswith("|SMD| > ")), "")
 
 
+def bias_left(method: str) -> str:
+    """Return what imbalance adds to a matched gap, as the analysis remarks it; else nothing.
+
+    Examples
+    --------
+    >>> bias_left("jackknife by pair; imbalance left adds 0.0078")
+    '0.0078'
+    """
+    start = "imbalance left adds "
+    words = method.replace(", imbalance", "; imbalance").split("; ")
+    return next((word.removeprefix(start) for word in words if word.startswith(start)), "")
+
+
 def unbalanced(balance: Estimates) -> list[tuple[str, float]]:
     """Return the covariates whose standardized mean difference stays above the limit after matching."""
     frame = balance.frame
@@ -148,9 +162,11 @@ def without_simulation(frame: pd.DataFrame) -> pd.DataFrame:
 
 def first(frame: pd.DataFrame, *wanted: tuple[str, str], group: str | None = None) -> pd.Series | None:
     """Return the first row of one of the (sample, stat) pairs, in their order."""
+    samples, stats = frame["sample"].to_numpy(), frame["stat"].to_numpy()
+    right = True if group is None else frame["group"].to_numpy() == group
     for sample, stat in wanted:
-        hit = frame[(frame["sample"] == sample) & (frame["stat"] == stat)]
-        hit = hit if group is None else hit[hit["group"] == group]
-        if len(hit):
-            return hit.iloc[0]
+        rows = np.flatnonzero((samples == sample) & (stats == stat) & right)
+        if len(rows):
+            found: pd.Series = frame.iloc[int(rows[0])]
+            return found
     return None

@@ -79,6 +79,8 @@ def row_numbers(rows: Iterable[int]) -> str:
 def need_numbers(frame: pd.DataFrame, names: Iterable[str], table: str) -> None:
     """Convert the named columns to float64; text and infinity are errors, missing values are allowed."""
     for name in names:
+        if frame[name].dtype == np.float64 and not np.isinf(frame[name].to_numpy()).any():
+            continue
         values = pd.to_numeric(frame[name], errors="coerce").astype("float64")
         bad = (values.isna() & frame[name].notna()) | np.isinf(values)
         if bad.any():
@@ -93,6 +95,8 @@ def need_numbers(frame: pd.DataFrame, names: Iterable[str], table: str) -> None:
 
 def as_keys(column: pd.Series) -> pd.Series:
     """Convert a key column to text: 7, 7.0 and '7' are one key; missing values stay missing."""
+    if str(column.dtype) == "str":
+        return column
     if pd.api.types.is_float_dtype(column.dtype) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
     return column.astype("str").where(column.notna(), None).astype("str")

@@ -25,6 +25,7 @@ from likewise.tables.estimates import remarked, row
 FEW_TO_ADJUST = (
     10  # identities with (or, if fewer, without) an error, below which a gap in a proportion is not adjusted
 )
+MATTERS = 0.5  # bias in standard errors above which a matched gap is remarked as biased
 _WEIGHTED = {"overlap-weighted": "ATO", "entropy-balanced": "ATT"}
 _LEAST_SHRINKAGE = 0.8  # an adjustment estimated from few errors may not shorten an interval by more than this
 
@@ -61,6 +62,7 @@ class Gap:
         """Write one row; a covariate that matching left unbalanced is named."""
         left = self.arrays.unbalanced() if self.paired and stat != "mean" else []
         remark = f"|SMD| > 0.1 left in {', '.join(left[:3])}{' ...' if len(left) > 3 else ''}" if left else ""
+        remark = remark or (self._imbalance(found) if stat == "gap" else "")
         if np.ptp(self.arrays.y[self.used]) == 0:
             remark = "all answers equal"
         method = f"{method}, {remark}" if "; " in method and remark else remarked(method, remark)
@@ -69,6 +71,21 @@ class Gap:
             level=self.level, n=int(self.used.sum()) if n is None else n, method=method,
             estimand=self._estimand(stat),
         )  # fmt: skip
+
+    def _imbalance(self, plain: Interval) -> str:
+        """Remark what covariates within |SMD| 0.1 still add to the matched gap, where that matters to its interval.
+
+        A small imbalance is a small bias, but intervals shrink with the sample and the bias does not: with 1,000
+        identities and an exponential outcome, |SMD| was below 0.1 in 98 % of worlds and the interval held the truth in
+        79 %, while around the truth plus bias it held in 97 %. A bias of half a standard error costs 3 points.
+        """
+        few = self.arrays.binary and self.errors() < FEW_TO_ADJUST
+        if not self.paired or not self.arrays.x.shape[1] or self.arrays.holds(self.sample) or few:
+            return ""
+        columns, statistic = self.arrays.regression(self.sample)
+        added = plain.estimate - float(statistic(columns[self.used].sum(axis=0)))
+        error = (plain.high - plain.low) / 2 / float(stats.norm.ppf((1 + self.level) / 2))
+        return f"imbalance left adds {added:.2g}" if abs(added) > error * MATTERS else ""
 
     def _estimand(self, stat: str) -> str:
         if stat == "regression_gap":

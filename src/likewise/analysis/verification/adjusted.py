@@ -60,11 +60,16 @@ def rejections(
     covariates: Sequence[str] = (),
 ) -> Iterator[RatingArrays]:
     """Yield for each threshold of ``rates`` whether each genuine trial is rejected, as answers of 0 and 1."""
+    for answers, genuine in rejected_ratings(rates, ratings, trials):
+        yield from rating_arrays(RatingTable(answers, genuine, images, contrast), pairs, covariates)
+
+
+def rejected_ratings(rates: Estimates, ratings: Ratings, trials: Trials) -> Iterator[tuple[Ratings, Trials]]:
+    """Yield for each threshold of ``rates`` ratings that say whether each genuine trial is rejected, and the trials."""
     genuine, frame = trials.genuine(), ratings.frame
     frame = frame[frame["unit"].isin(genuine.frame["trial"])]
     for point in rates.where(stat="threshold").frame.itertuples():
         rater, _, question = str(point.quantity).partition(": ")
         own = frame[frame["rater"] == rater]
         rejected = ~(own["value"] < point.estimate)  # also where there is no distance
-        answers = Ratings(own.assign(question=question, value=rejected.astype(np.float64)))
-        yield from rating_arrays(RatingTable(answers, genuine, images, contrast), pairs, covariates)
+        yield Ratings(own.assign(question=question, value=rejected.astype(np.float64))), genuine

@@ -46,7 +46,7 @@ def estimate_everything(context: StageContext) -> Estimates:
         rates = _error_rates(context, distances, trials, pairs)
         parts += rates
         if plan.estimate.true_labels:
-            parts += label_noise_estimates(context, _about(distances, genuine), genuine)
+            parts += label_noise_estimates(context, _about(distances, genuine), genuine, rates)
     if plan.sweeps:
         parts += _slopes(context)
     if classifies(plan):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -12,7 +14,7 @@ from likewise.analysis.specification_curve import specification_curve
 from likewise.audit.context import StageContext
 from likewise.audit.matching import features_of
 from likewise.design.balance.weighting import entropy_weights, overlap_weights
-from likewise.errors import SpecError
+from likewise.errors import SpecError, TableError
 from likewise.tables import Estimates, Matches, Ratings, Trials
 
 
@@ -34,10 +36,16 @@ def gap_estimates(
     names = context.covariates()
     common: dict[str, Any] = {"covariates": names, "panel": panel, "level": level}
     beside = _beside_matching(context, genuine)
-    if len(pairs) < 2:
-        return [gaps(ratings, genuine, images, contrast, **beside, **common)]
-    found = [gaps(ratings, genuine, images, contrast, pairs=pairs, **beside, **common)]
-    if not closely:
+    matched = pairs if len(pairs) > 1 else None
+
+    def estimate(answers: Ratings, pairs: Matches | None = matched) -> Estimates:
+        return gaps(answers, genuine, images, contrast, pairs=pairs, **beside, **common)
+
+    try:
+        found = [estimate(ratings)]
+    except TableError:
+        ratings, found = _one_by_one(context, ratings, estimate, panel)
+    if not closely or not found or matched is None:
         return found
     found += _curve(context, ratings, genuine, pairs, common)
     numeric = [name for name in names if _varies(images.attribute(name))]
@@ -46,6 +54,23 @@ def gap_estimates(
         "sensitivity to unmeasured confounding",
         lambda: sensitivity(ratings, genuine, images, contrast, pairs=pairs, **hidden),
     )
+
+
+def _one_by_one(
+    context: StageContext, ratings: Ratings, estimate: Callable[..., Estimates], panel: str | None
+) -> tuple[Ratings, list[Estimates]]:
+    """Estimate each quantity by itself, and note those that cannot be; return the ratings of the others, too.
+
+    One system without answers must not take the others' estimates with it. A quantity without two matched identities
+    of each group has an unmatched estimate.
+    """
+    kept, found = [], list[Estimates]()
+    for key, part in ratings.frame.groupby(["rater", "question"] if panel is None else ["question"], sort=True):
+        own, name = Ratings(part), ": ".join(map(str, key))
+        whole = context.attempt(f"matched gap of {name}", partial(estimate, own))
+        found += whole or context.attempt(f"gap of {name}", partial(estimate, own, pairs=None))
+        kept += [part] if whole else []
+    return Ratings(pd.concat(kept) if kept else ratings.frame.head(0)), found
 
 
 def _beside_matching(context: StageContext, genuine: Trials | None) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from likewise.analysis.label_noise import corrected_gaps, corrected_share
 from likewise.analysis.label_noise_models import imputed_gaps, simex_gaps
+from likewise.analysis.verification.corrected import corrected_fnmr_gap
 from likewise.audit.context import StageContext
 from likewise.errors import TableError, some
 from likewise.tables import Estimates, Ratings, Trials
@@ -14,19 +16,33 @@ from likewise.tables.checks import need_columns
 from likewise.tables.io import read_frame
 
 
-def label_noise_estimates(context: StageContext, ratings: Ratings, genuine: Trials | None) -> list[Estimates]:
-    """Estimate shares and gaps of true groups from predictions of all images and labels of some."""
+def label_noise_estimates(
+    context: StageContext, ratings: Ratings, genuine: Trials, rates: Sequence[Estimates] = ()
+) -> list[Estimates]:
+    """Estimate shares and gaps of true groups from predictions of all images and labels of some.
+
+    Of error rates (``rates``) the gap in FNMR is corrected by the two-phase estimator only: imputation and MC-SIMEX
+    model the answers as normal.
+    """
     plan, images = context.plan, context.images()
     about: dict[str, Any] = {"labels": true_labels(context), "level": plan.estimate.level}
     answers = (ratings, genuine, images, plan.contrast)
     corrected = partial(corrected_gaps, *answers, covariates=context.covariates(), **about)
     drawn = about | {"seed": plan.seed}
     share = partial(corrected_share, images, plan.contrast, **about)
+    errors = [
+        part
+        for each in rates[:1]
+        for part in context.attempt(
+            "FNMR corrected for label noise", partial(corrected_fnmr_gap, each, *answers, **about)
+        )
+    ]
     return [
         *context.attempt("share corrected for label noise", share),
         *context.attempt("gaps corrected for label noise", corrected),
         *context.attempt("gaps with imputed labels", partial(imputed_gaps, *answers, **drawn)),
         *context.attempt("gaps by MC-SIMEX", partial(simex_gaps, *answers, **drawn)),
+        *errors,
     ]
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from likewise.report.names import (
     Naming,
+    bias_left,
     first,
     imbalance,
     is_label,
@@ -174,6 +175,9 @@ class Summary:
         """Name what is unbalanced: in the units of this estimate where that is known, else in the images."""
         if remark := imbalance(lead["method"]):
             return f"|SMD| > 0.1 in {plain(remark).replace(' ...', ' and others')}"
+        if added := bias_left(lead["method"]):
+            size = f"{number(100 * float(added))} points" if is_share(lead["quantity"]) else number(float(added))
+            return f"by regression, the remaining imbalance adds {size}, over half a standard error"
         return ", ".join(f"{name} (SMD {number(value)})" for name, value in unbalanced(self.balance)[:3])
 
 
