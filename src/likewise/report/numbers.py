@@ -24,6 +24,18 @@ def number(value: float, *, decimals: int = 3) -> str:
     return (text if text.strip("-0.") else text.lstrip("-")).replace("-", _MINUS)
 
 
+def magnitude(*values: float) -> int:
+    """Return the decimals that leave about three digits of the largest value: ages need one, shares three.
+
+    Examples
+    --------
+    >>> magnitude(36.51, 45.57), magnitude(-3.2, 0.1), magnitude(0.083)
+    (1, 2, 3)
+    """
+    largest = max((abs(value) for value in values if not pd.isna(value)), default=0.0)
+    return 3 if largest < 1 else 2 if largest < 10 else 1 if largest < 100 else 0
+
+
 def signed(value: float) -> str:
     """Write a number that always has its sign, except zero.
 

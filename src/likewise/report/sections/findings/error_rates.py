@@ -111,8 +111,9 @@ def _gap_row(part: pd.DataFrame, contrast: Contrast) -> dict[str, Any]:
         "all": _bare(unmatched),
         "matched": _bare(matched),
         "adjusted": "" if adjusted is None else _bare(adjusted),
+        "adjusted_apart": significant(adjusted),
         **{f"{sample}_together": _together(part, sample, contrast) for sample in ("all", "matched")},
-        **{"fmr": "", "all_worse": False, "matched_worse": False},
+        **{"fmr": "", "all_worse": significant(unmatched), "matched_worse": significant(matched)},
         **{"all_row": unmatched, "matched_row": matched, "adjusted_row": adjusted},
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from likewise.report.names import Naming, quantity
-from likewise.report.numbers import interval
+from likewise.report.numbers import interval, significant
 from likewise.report.operating_points import operating_quantities
 from likewise.report.sections.findings.labels import many_labels
 from likewise.report.sentences import sensitivity_sentence
@@ -43,10 +43,11 @@ def gap_tables(estimates: Estimates, naming: Naming | None = None) -> list[dict[
     return shown
 
 
-def _row(row: pd.Series, naming: Naming) -> dict[str, str]:
+def _row(row: pd.Series, naming: Naming) -> dict[str, Any]:
     return {
         "what": f"{row['group'].replace(' - ', ' − ')}: {naming.sample(row['sample'], row['stat'])}",
         "value": interval(row), "n": f"{row['n']:,}", "clusters": f"{row['clusters']:,}", "method": row["method"],
         "estimand": row.get("estimand") or "",
         "kind": "group" if row["stat"] == "mean" else "gap",
+        "apart": row["stat"] != "mean" and significant(row),
     }  # fmt: skip

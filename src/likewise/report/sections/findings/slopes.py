@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from likewise.report.names import label, system
-from likewise.report.numbers import MISSING, TINY, interval, p_value
+from likewise.report.numbers import MISSING, TINY, interval, p_value, significant
 from likewise.tables import Estimates
 
 PANELS = 24  # labels that fit into the figure; the table has all of them
@@ -44,7 +44,7 @@ def unchanged(rows: pd.DataFrame) -> pd.Series:
 def placebo_tables(estimates: Estimates) -> list[dict[str, Any]]:
     """Return beside every slope the effect of the placebo arms on the same label, where anything changes it."""
     frame = estimates.frame
-    tables: dict[str, list[dict[str, str]]] = {}
+    tables: dict[str, list[dict[str, Any]]] = {}
     for name in frame.loc[frame["stat"] == "slope_excess", "quantity"].unique():
         part = frame[frame["quantity"] == name]
         if not unchanged(part[part["stat"].isin([*_SLOPES, "rate_shift"])]).all():
@@ -80,18 +80,20 @@ def plotted_labels(estimates: Estimates) -> Estimates:
     return Estimates(frame[frame["quantity"].isin(slopes.loc[order, "quantity"].head(PANELS))])
 
 
-def _slope_row(row: pd.Series, p: pd.DataFrame) -> dict[str, str]:
+def _slope_row(row: pd.Series, p: pd.DataFrame) -> dict[str, Any]:
     rare = "absolute rate" if row["stat"] == "rate_slope" else ""
     remark = "; ".join(filter(None, (rare, row["method"].partition("; ")[2])))
     tested = {stat: p_value(p[stat].get(row["quantity"])) if stat in p else MISSING for stat in SLOPE_TESTS}
     return {
-        "label": label(row["quantity"]), "value": interval(row), "n": f"{row['n']:,}", "remark": remark, **tested
+        "label": label(row["quantity"]), "value": interval(row), "apart": significant(row), "n": f"{row['n']:,}", "remark": remark, **tested
     }  # fmt: skip
 
 
-def _placebo_row(name: str, part: pd.DataFrame) -> dict[str, str]:
+def _placebo_row(name: str, part: pd.DataFrame) -> dict[str, Any]:
+    slope = part[part["stat"].isin(_SLOPES) & (part["sample"] == "counterfactual")]
     return {
         "label": label(name),
+        "apart": len(slope) > 0 and significant(slope.iloc[0]),
         "slope": _cell(part, _SLOPES, "counterfactual"),
         "random": _cell(part, _SLOPES, "random direction"),
         "excess": _cell(part, ("slope_excess",), "counterfactual"),

@@ -9,10 +9,15 @@ from likewise.report.numbers import TINY, interval, number
 from likewise.tables import Estimates
 
 
+_CONTROL = "random direction"
+"""The control edit: it does not estimate the effect of the attribute."""
+
+
 def truth_rows(estimates: Estimates, naming: Naming | None = None) -> list[dict[str, str]]:
     """Return each estimate beside the ground truth, and whether its interval covers it."""
     frame, names = estimates.frame, naming or Naming()
     frame = frame[~frame["stat"].str.endswith("_in_sd") & ~frame["sample"].str.startswith("design: ")]
+    frame = frame[frame["sample"] != _CONTROL]
     simulated = frame["sample"].str.startswith("truth: ")
     rows = []
     for _, true in frame[simulated].iterrows():

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from likewise.report.names import Naming, plain
-from likewise.report.numbers import MISSING, number
+from likewise.report.names import BALANCED, Naming, plain
+from likewise.report.numbers import MISSING, magnitude, number
 from likewise.tables import Contrast, Estimates, Matches
 
 _MEANS = ("mean", "share")
@@ -44,16 +44,17 @@ def sample_table(matches: Matches, contrast: Contrast) -> dict[str, Any]:
     }
 
 
-def balance_rows(balance: Estimates, contrast: Contrast) -> list[dict[str, str]]:
-    """Return each covariate's means and standardized difference, before and after matching."""
+def balance_rows(balance: Estimates, contrast: Contrast) -> list[dict[str, Any]]:
+    """Return each covariate's means and standardized difference (``apart``: a large one), before and after matching."""
     frame = balance.frame
     rows = []
     for name in frame.loc[frame["stat"].isin((*_MEANS, "smd")), "quantity"].unique():
-        row = {"quantity": plain(name)}
+        row: dict[str, Any] = {"quantity": plain(name)}
         for sample in ("all", "matched"):
             for side, level in (("focal", contrast.focal), ("reference", contrast.reference)):
                 row[f"{sample}_{side}"] = _value(frame, name, _MEANS, (sample,), str(level))
             row[f"{sample}_smd"] = _value(frame, name, ("smd",), (sample,), contrast.label)
+            row[f"{sample}_apart"] = _apart(frame, name, "smd", (sample,), contrast.label)
         rows.append(row)
     return rows
 
@@ -83,6 +84,7 @@ def excluded_rows(balance: Estimates, contrast: Contrast) -> list[dict[str, Any]
                     "matched": _value(frame, name, _MEANS, ("matched",), side),
                     "excluded": _value(frame, name, _MEANS, _EXCLUDED, side),
                     "smd": _value(frame, name, ("excluded_smd",), _EXCLUDED, side),
+                    "apart": _apart(frame, name, "excluded_smd", _EXCLUDED, side),
                 }
                 for side in (str(contrast.focal), str(contrast.reference))
             ],
@@ -108,9 +110,16 @@ def joint_rows(balance: Estimates, contrast: Contrast) -> list[dict[str, str]]:
 
 
 def _value(frame: pd.DataFrame, name: str, stats: tuple[str, ...], samples: tuple[str, ...], group: str) -> str:
-    here = (frame["quantity"] == name) & frame["sample"].isin(samples) & (frame["group"] == group)
-    hit = frame.loc[here & frame["stat"].isin(stats), "estimate"]
-    return number(hit.iloc[0]) if len(hit) else MISSING
+    of_name = (frame["quantity"] == name) & frame["stat"].isin(stats)
+    hit = frame.loc[of_name & frame["sample"].isin(samples) & (frame["group"] == group), "estimate"]
+    decimals = magnitude(*frame.loc[of_name, "estimate"]) if stats == _MEANS else 3
+    return number(hit.iloc[0], decimals=decimals) if len(hit) else MISSING
+
+
+def _apart(frame: pd.DataFrame, name: str, stat: str, samples: tuple[str, ...], group: str) -> bool:
+    """Whether a standardized mean difference is above the limit."""
+    of_name = (frame["quantity"] == name) & (frame["stat"] == stat) & frame["sample"].isin(samples)
+    return bool((frame.loc[of_name & (frame["group"] == group), "estimate"].abs() > BALANCED).any())
 
 
 def _share(rows: pd.DataFrame, name: str, sample: str, group: str) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from PIL import Image
 
 from likewise.report.names import plain
-from likewise.report.numbers import number
+from likewise.report.numbers import magnitude, number
 from likewise.tables import Contrast, Images, Matches, Ratings
 from likewise.tables.trials import Trials
 
@@ -175,7 +175,7 @@ class Gallery:
         if key in reconstructions:
             shots.append(self._shot(reconstructions[key], "reconstruction", look=self.edited))
         shots += [
-            self._shot(image, f"{level:+g}", look=self.edited)
+            self._shot(image, _strength(level), look=self.edited)
             for image, level in zip(rows["image"], rows["level"], strict=True)
         ]
         return Exhibit(key, tuple(shots), (("reason", reason),) if reason else ())
@@ -183,7 +183,7 @@ class Gallery:
     def _covariates(self, *keys: str) -> tuple[tuple[str, ...], ...]:
         known = [name for name in self.covariates if name in self._frame.columns]
         there = [key for key in keys if key in self._frame.index]
-        return tuple((plain(name), *(_value(self._frame.loc[key, name]) for key in there)) for name in known)
+        return tuple((plain(name), *_values([self._frame.loc[key, name] for key in there])) for name in known)
 
     def _shot(self, key: str, caption: str, *, look: Look | None = None) -> Shot:
         seen = look or (self.look if key in self._frame.index else self.edited)
@@ -239,7 +239,16 @@ def _extremes(part: pd.DataFrame, groups: Mapping[str, str]) -> list[pd.Series]:
     return rows
 
 
-def _value(value: object) -> str:
-    if isinstance(value, float | np.floating):
-        return f"{float(value):.3g}".replace("-", "−") if pd.notna(value) else "–"
-    return str(value)
+def _values(values: Sequence[object]) -> list[str]:
+    """Write the values of one covariate side by side, with the same decimals."""
+    numbers = [float(value) for value in values if isinstance(value, float | np.floating) and pd.notna(value)]
+    decimals = 0 if all(value.is_integer() for value in numbers) else max(1, magnitude(*numbers) - 1)
+    return [
+        number(float(value), decimals=decimals) if isinstance(value, float | np.floating) else str(value)
+        for value in values
+    ]
+
+
+def _strength(level: float) -> str:
+    """Write an edit strength, ``+1``, ``0`` or ``−1``."""
+    return f"{level:+g}".replace("-", "−") if level else "0"

@@ -50,7 +50,7 @@ def _balance_check(balance: Estimates, left: Sequence[str]) -> Check:
     apart = unbalanced(balance)
     worst = smd.iloc[int(smd["estimate"].abs().to_numpy().argmax())]
     words = f"largest SMD after matching {number(worst['estimate'])} ({plain(worst['quantity'])})"
-    units = f"; in the compared units above 0.1: {', '.join(left[:4])}" if left else ""
+    units = f"; above 0.1 in the compared units: {', '.join(left[:4])}" if left else ""
     if not apart and not left:
         return Check("Balance", "good", "balanced", f"{words}; limit 0.1")
     return Check("Balance", "bad", "not balanced", f"{len(apart)} of {len(smd)} covariates above 0.1; {words}{units}")
@@ -110,7 +110,8 @@ def _independence_check(notes: Sequence[str]) -> Check:
 def residual(estimates: Estimates) -> list[str]:
     """Name the covariates that matched gaps leave unbalanced, as the analysis remarks them."""
     frame = estimates.frame
-    remarks = frame.loc[frame["sample"] == "matched", "method"].map(imbalance)
+    gaps = frame["stat"].isin(["gap", "adjusted_gap"]) & (frame["sample"] == "matched")
+    remarks = frame.loc[gaps, "method"].map(imbalance)
     words = (word for remark in remarks for word in remark.removesuffix(" ...").split(", ") if word)
     return [plain(word) for word in dict.fromkeys(words)]
 
