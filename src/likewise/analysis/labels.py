@@ -102,7 +102,6 @@ def _remark(rater: str, counts: object, usual: object, kept: object) -> str:
         int(np.sum(part.index.get_level_values("rater") == rater))  # type: ignore[attr-defined]
         for part in (counts, usual, kept)
     )
-    return (
-        f"{rater}: {shown} of {every} labels are compared; {every - enough} are in or missing from fewer than {FEWEST} "
-        f"images, {enough - shown} are rarer than those shown or not asked for. Their intervals are simultaneous."
-    )
+    rare = f"; {every - enough} are in or missing from fewer than {FEWEST} images" if every > enough else ""
+    others = f"; {enough - shown} are rarer than those shown or not asked for" if enough > shown else ""
+    return f"{rater}: {shown} of {every} labels are compared{rare}{others}. Their intervals are simultaneous."

@@ -130,6 +130,20 @@ def measure(name: str) -> str:
     return _QUESTIONS.get(question, plain(question)) if question else plain(name)
 
 
+def in_short(name: str) -> str:
+    """Write ``system: question`` as the heading of a figure.
+
+    Examples
+    --------
+    >>> in_short("arcface: distance"), in_short("people: same")
+    ('arcface: genuine distance', "people: answered 'same person'")
+    """
+    rater, _, question = name.partition(": ")
+    known = {"distance": "genuine distance", "same": "answered 'same person'"}
+    written = known.get(question) or plain(question).replace(LABELED, "labeled ").replace(ANSWERED, "mean of ")
+    return f"{rater}: {written}" if question else plain(name)
+
+
 def system(name: str) -> str:
     """Return the system of a quantity."""
     return name.partition(": ")[0]

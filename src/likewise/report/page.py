@@ -59,8 +59,8 @@ from likewise.report.sections.sample.balance import (
 from likewise.report.sections.sample.fidelity import fidelity_differs, fidelity_rows
 from likewise.report.sections.sample.gallery import Wall, strip
 from likewise.report.sections.sample.validity import checks, overlap_sentence, overlap_warning, residual
-from likewise.report.sections.summary import Summary
-from likewise.report.sentences import balance_verdict, gap_findings, slope_finding
+from likewise.report.sections.summary import Summary, headline
+from likewise.report.sentences import balance_verdict, gap_findings, in_parts, slope_finding
 from likewise.tables import Contrast, Estimates, Matches
 from likewise.tables.io import write_text
 
@@ -180,12 +180,16 @@ def write_report(
         ),
         **_outcomes(estimates, contrast, naming), **_sample(pairs, balance, contrast, naming), **_provenance(made),
     }  # fmt: skip
+    context["headline"] = headline(context["lines"], context["checks"])
     stated = front or FrontMatter()
     context |= {
         "walls": walls, "strip": strip(walls), "pictures_blurred": blurred, "undecodable": undecodable,
         "pictures_shown": any(shot.uri for wall in walls for exhibit in wall.exhibits for shot in exhibit.shots),
     }  # fmt: skip
-    context |= {"front": stated.header(), "datasheet": datasheet(stated, population, balance, contrast)}
+    context |= {
+        "front": stated.header(), "datasheet": datasheet(stated, population, balance, contrast),
+        "unstated": stated.unstated(),
+    }  # fmt: skip
     write_text(path, render(context | _annex(context, estimates, balance)))
     return path
 
@@ -230,7 +234,7 @@ def _outcomes(estimates: Estimates, contrast: Contrast, naming: Naming) -> dict[
     findings += [label_finding(estimates, contrast, naming), preference_finding(estimates, contrast)]
     findings += [slope_finding(estimates)]
     return {
-        "findings": [sentence for sentence in findings if sentence],
+        "findings": [in_parts(sentence) for sentence in findings if sentence],
         **_designs(estimates, contrast, naming),
         "errors": _errors(estimates, contrast, naming),
         "enrollment": enrollment_rows(estimates),

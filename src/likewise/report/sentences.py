@@ -62,6 +62,18 @@ def gap_findings(
     return sentences
 
 
+def in_parts(sentence: str) -> tuple[str, list[str]]:
+    """Split a finding into what it is about and its parts, one a line.
+
+    Examples
+    --------
+    >>> in_parts("FNMR of arcface: matched, 2 points; unmatched, 3 points.")
+    ('FNMR of arcface', ['matched, 2 points', 'unmatched, 3 points'])
+    """
+    head, _, rest = sentence.rstrip(".").partition(": ")
+    return head, [part for part in rest.replace(". ", "; ").split("; ") if part]
+
+
 _GAPS = (("all", "gap"), ("matched", "gap"), ("matched", "adjusted_gap"))
 
 

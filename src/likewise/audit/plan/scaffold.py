@@ -131,6 +131,13 @@ def _need_folder(folder: Path) -> None:
         raise StoreError(f"{folder} is a file, not a folder", fix="Name a folder for the audit.")
 
 
+_STATED = (
+    ("auditor", "who is responsible"), ("organization", ""), ("system", "what is audited, as its vendor calls it"),
+    ("system_version", ""), ("system_hash", ""), ("data_source", "where the images come from"),
+    ("data_license", ""), ("consent", "what the people in the images agreed to"),
+)  # fmt: skip
+
+
 def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> tomlkit.TOMLDocument:
     document = tomlkit.document()
     for line in _INTRO:
@@ -157,8 +164,16 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
     document.add("trials", trials)
     for name, tables in _raters(request, folder).items():
         document.add(name, tables)
-    document.add("report", section(title=request.title, show_images=commented(False, "true shows images of people")))
+    document.add("report", _report(request))
     return document
+
+
+def _report(request: AuditRequest) -> Table:
+    table = section(title=request.title, show_images=commented(False, "true shows images of people"))
+    table.add(tomlkit.comment("front matter and data sheet of the report; state what you know:"))
+    for name, example in _STATED:
+        table.add(tomlkit.comment(f'{name} = "{example}"'))
+    return table
 
 
 def _data(request: AuditRequest, folder: Path | None) -> Table:

@@ -24,6 +24,7 @@ from likewise.report.figures.style import (
     legend,
     text,
 )
+from likewise.report.names import in_short
 from likewise.report.sections.findings.designs import Design, Panel
 from likewise.tables import Contrast
 
@@ -56,7 +57,7 @@ def design_plot(panels: Sequence[Panel], contrast: Contrast, *, unit: str = "", 
         height, ticks = float(lines), []
         for panel in panels:
             height -= 1
-            ticks.append((height, text(panel.quantity), True))
+            ticks.append((height, text(in_short(panel.quantity)), True))
             for design in panel.designs:
                 height -= 1
                 _draw(axes, design, height)

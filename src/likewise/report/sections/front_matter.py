@@ -9,7 +9,6 @@ from typing import Any
 from likewise.report.names import plain
 from likewise.tables import Contrast, Estimates
 
-UNSTATED = "not stated"
 _SOURCES = {
     "perceived": "perceived by annotators",
     "self": "self-reported",
@@ -20,7 +19,7 @@ _SOURCES = {
 
 @dataclass(frozen=True, kw_only=True)
 class FrontMatter:
-    """What the plan states about the audit. Empty entries are reported as not stated.
+    """What the plan states about the audit. The report names the empty entries in one sentence.
 
     Examples
     --------
@@ -52,28 +51,43 @@ class FrontMatter:
         return [(name, value) for name, value in rows if value]
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return all entries for the data sheet."""
-        named = {
+        """Return the entries of the data sheet that are stated."""
+        return [(name, value) for name, value in self._named().items() if value]
+
+    def unstated(self) -> list[str]:
+        """Name the entries that the plan does not state.
+
+        Examples
+        --------
+        >>> FrontMatter(auditor="A", organization="B", system="C", system_version="1", data_source="D").unstated()
+        ['system hash', 'license of the images', 'consent']
+        """
+        optional = [name for name in self._named() if name not in ("Date", "Plan hash (SHA-256)")]
+        return [name[0].lower() + name[1:] for name in optional if not self._named()[name]]
+
+    def _named(self) -> dict[str, str]:
+        return {
             "Date": self.date, "Auditor": self.auditor, "Organization": self.organization,
             "System under audit": self.system, "System version": self.system_version,
             "System hash": self.system_hash, "Plan hash (SHA-256)": self.plan_hash,
             "Source of the images": self.data_source, "License of the images": self.data_license,
             "Consent": self.consent,
         }  # fmt: skip
-        return [(name, value or UNSTATED) for name, value in named.items()]
 
 
 def datasheet(
     front: FrontMatter, population: Sequence[Mapping[str, Any]], balance: Estimates, contrast: Contrast
 ) -> list[tuple[str, str]]:
-    """Return the data sheet: what the plan states, counts, and the source of each label."""
+    """Return the data sheet: what the plan states, counts, and the labels by their source."""
     rows = front.rows()
     if population:
         images, people = (sum(int(row.get(key, 0)) for row in population) for key in ("images", "people"))
         rows.append(("Images and identities", f"{images:,} images of {people:,} identities"))
     covariates = [name for name in balance.where(stat="smd").frame["quantity"].unique() if name != contrast.column]
-    rows.append((f"Source of the label: {plain(contrast.column)}", label_source(contrast.column)))
-    return [*rows, *((f"Source of the label: {plain(name)}", label_source(name)) for name in covariates)]
+    by_source: dict[str, list[str]] = {}
+    for name in (contrast.column, *covariates):
+        by_source.setdefault(label_source(name), []).append(plain(name))
+    return [*rows, *((f"Labels {source}", ", ".join(names)) for source, names in by_source.items())]
 
 
 def label_source(column: str) -> str:
@@ -82,6 +96,6 @@ def label_source(column: str) -> str:
     Examples
     --------
     >>> label_source("self_gender"), label_source("age")
-    ('self-reported', 'not stated in the column name')
+    ('self-reported', 'without a stated source')
     """
-    return _SOURCES.get(column.partition("_")[0], f"{UNSTATED} in the column name")
+    return _SOURCES.get(column.partition("_")[0], "without a stated source")

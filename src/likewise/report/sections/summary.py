@@ -24,7 +24,7 @@ from likewise.report.operating_points import OperatingPoint, operating_quantitie
 from likewise.report.sections.findings.error_rates import remarks
 from likewise.report.sections.findings.gaps import plotted_gaps
 from likewise.report.sections.findings.labels import many_labels
-from likewise.report.sections.sample.validity import dependence, overlap_warning
+from likewise.report.sections.sample.validity import Check, dependence, overlap_warning
 from likewise.tables import Contrast, Estimates
 
 _LEADS = (("matched", "gap"), ("all", "gap"))
@@ -179,6 +179,31 @@ class Summary:
             size = f"{number(100 * float(added))} points" if is_share(lead["quantity"]) else number(float(added))
             return f"by regression, the remaining imbalance adds {size}, over half a standard error"
         return ", ".join(f"{name} (SMD {number(value)})" for name, value in unbalanced(self.balance)[:3])
+
+
+def headline(lines: Sequence[Line], checks: Sequence[Check]) -> list[str]:
+    """Return the result in two or three short sentences: which systems differ, which do not, and what weakens that."""
+    named = {
+        "different": "{} between the groups: {}.",
+        "equivalent": "Equivalent within the margin: {1}.",
+        "open": "Inconclusive: {1}.",
+    }
+    said = []
+    for kind, words in named.items():
+        found = [line for line in lines if line.verdict.kind == kind]
+        if found:
+            count = f"{len(found)} of {len(lines)} systems {'differs' if len(found) == 1 else 'differ'}"
+            said.append(words.format(count, ", ".join(_short(line) for line in found)))
+    weak = [f"{check.name.lower()}: {check.verdict}" for check in checks if check.mark == "bad"]
+    if lines and weak:
+        said.append(f"Read with caution ({'; '.join(weak)}): the differences may have other causes than the attribute.")
+    return said
+
+
+def _short(line: Line) -> str:
+    """Name a system, and in which direction it differs where the verdict says so."""
+    direction = line.verdict.words.partition("different: ")[2]
+    return f"{line.system} ({direction})" if direction else line.system
 
 
 def is_share(quantity: str) -> bool:

@@ -56,6 +56,21 @@
     used.add(name);
     return name;
   };
+  /* A narrow screen shows each row as a card; a cell then needs the name of its column, with that of its group. */
+  const name_columns = (table) => {
+    if (!table.tHead || table.classList.contains("lines")) return;
+    const heads = [...table.tHead.rows].map((row) => [...row.cells].flatMap((one) => Array(one.colSpan).fill(one.innerText.trim())));
+    const names = heads[heads.length - 1].map((_, at) => heads.map((row) => row[at]).filter(Boolean).reverse().join(", "));
+    if (names.length < 3) return;
+    table.classList.add("stacked");
+    for (const row of all("tbody tr", table)) {
+      let at = 0;
+      for (const one of row.cells) {
+        if (one.tagName === "TD" && one.colSpan === 1 && names[at]) one.dataset.column = names[at];
+        at += one.colSpan;
+      }
+    }
+  };
   for (const table of all("table")) {
     const caption = table.caption ? table.caption.innerText : "table";
     const name = named(caption);
@@ -77,6 +92,7 @@
       });
       tools.prepend(search);
     }
+    name_columns(table);
     if (table.caption) table.caption.append(tools);
     else table.before(tools);
   }

@@ -85,7 +85,8 @@ def _slope_row(row: pd.Series, p: pd.DataFrame) -> dict[str, Any]:
     remark = "; ".join(filter(None, (rare, row["method"].partition("; ")[2])))
     tested = {stat: p_value(p[stat].get(row["quantity"])) if stat in p else MISSING for stat in SLOPE_TESTS}
     return {
-        "label": label(row["quantity"]), "value": interval(row), "apart": significant(row), "n": f"{row['n']:,}", "remark": remark, **tested
+        "label": label(row["quantity"]), "value": interval(row), "apart": significant(row), "n": f"{row['n']:,}",
+        "remark": remark, **tested,
     }  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from likewise.report.names import Naming, quantity
 from likewise.report.numbers import TINY, interval, number
 from likewise.tables import Estimates
 
-
 _CONTROL = "random direction"
 """The control edit: it does not estimate the effect of the attribute."""
 
