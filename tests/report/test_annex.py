@@ -30,17 +30,25 @@ def test_the_header_shows_what_is_stated_and_the_data_sheet_what_is_not(contrast
     front = FrontMatter(date="2026-01-31", system="Gate", system_version="2.1", plan_hash="ab" * 32)
     assert front.header() == [("Date", "2026-01-31"), ("System", "Gate 2.1"), ("Plan", "ab" * 8)]
     rows = dict(datasheet(front, [{"images": 1200, "people": 400}], balance_of(perceived_age=(0.1, 0.0)), contrast))
-    assert rows["Auditor"] == rows["Consent"] == rows["System hash"] == "not stated"
+    assert not {"Auditor", "Consent", "System hash"} & set(rows), "one sentence names them instead"
+    stated_nowhere = [
+        "auditor",
+        "organization",
+        "system hash",
+        "source of the images",
+        "license of the images",
+        "consent",
+    ]
+    assert front.unstated() == stated_nowhere
     assert rows["Plan hash (SHA-256)"] == "ab" * 32
     assert rows["Images and identities"] == "1,200 images of 400 identities"
-    assert rows["Source of the label: perceived gender"] == "perceived by annotators"
-    assert rows["Source of the label: perceived age"] == "perceived by annotators"
+    assert rows["Labels perceived by annotators"] == "perceived gender, perceived age"
 
 
 def test_sources_of_labels():
     assert label_source("predicted_age") == "predicted by a model"
     assert label_source("measured_ita") == "measured on the image"
-    assert label_source("gender") == "not stated in the column name"
+    assert label_source("gender") == "without a stated source"
 
 
 def test_the_crosswalk_points_to_sections_or_says_not_measured():

@@ -129,7 +129,7 @@ def test_the_design_plot_says_who_is_worse_off(contrast, width):
     figure = design_plot(panels(panel_rows(), contrast, Naming(balanced=False)), contrast, width=width)
     assert "right of 0: worse for female" in figure.axes[0].get_xlabel()
     shown = [label.replace("\n", " ") for label in ticks(figure)]
-    assert shown[:2] == ["arcface: distance", "unmatched, unadjusted" if width == WIDE else shown[1]]
+    assert shown[:2] == ["arcface: genuine distance", "unmatched, unadjusted" if width == WIDE else shown[1]]
     assert shown[2:] == ["matched (not balanced)", "matched, adjusted (not balanced)"]
 
 

@@ -80,7 +80,7 @@ def test_matched_units_are_closest_median_and_worst_each_once(images, contrast, 
 def test_pairs_have_their_covariates_side_by_side(images, contrast):
     frame = pd.DataFrame({"pair": ["p"], "a": ["0-1"], "b": ["1-2"], "distance": [1.5]})
     (wall,) = gallery(images, contrast).pairs(lw.Matches(frame))
-    assert wall.exhibits[0].facts == (("distance", "1.500"), ("perceived age", "20", "25.5"))
+    assert wall.exhibits[0].facts == (("distance", "1.500"), ("perceived age", "20.0", "25.5"))
     assert [shot.caption for shot in wall.exhibits[0].shots] == ["female: 0-1", "male: 1-2"]
     assert gallery(images, contrast).pairs(lw.Matches(frame.iloc[:0])) == []
 
@@ -128,7 +128,7 @@ def test_edits_stand_beside_their_original_and_rejected_ones_have_a_reason(image
     shown, rejected = gallery(images, contrast, look=look, edited=look).edits(
         edited, reconstructions={"0-1": "0-1~r"}, rejected={"1-1": "identity changed"}
     )
-    assert [shot.caption for shot in shown.exhibits[0].shots] == ["original", "reconstruction", "-1", "+1"]
+    assert [shot.caption for shot in shown.exhibits[0].shots] == ["original", "reconstruction", "−1", "+1"]
     assert all(exhibit.title != "1-1" for exhibit in shown.exhibits)
     assert rejected.exhibits[0].facts == (("reason", "identity changed"),)
     assert all(shot.uri for shot in shown.exhibits[0].shots)

@@ -210,7 +210,7 @@ def test_excluded_images_are_compared_with_matched_ones(contrast, sample):
     ]
     found = excluded_rows(lw.Estimates.of(rows), contrast)
     assert [row["quantity"] for row in found] == ["light", "age"]
-    assert found[0]["sides"][0] == {"matched": "1.500", "excluded": "1.500", "smd": "−0.600"}
+    assert found[0]["sides"][0] == {"matched": "1.50", "excluded": "1.50", "smd": "−0.600", "apart": True}
     assert found[0]["sides"][1]["matched"] == "–"
 
 

@@ -9,7 +9,7 @@ import likewise as lw
 from likewise.report.names import Naming
 from likewise.report.sections.sample.fidelity import fidelity_differs
 from likewise.report.sections.sample.validity import checks, dependence, residual
-from likewise.report.sections.summary import Line, Summary, is_share
+from likewise.report.sections.summary import Line, Summary, headline, is_share
 from likewise.tables.matching.matches import DROPPED
 from report.rows import balance_of, make_point, make_row, operating_rows
 
@@ -148,7 +148,7 @@ def test_imbalance_of_the_compared_units_is_said_too(contrast):
     assert residual(estimates) == ["eye glasses", "light"]
     check = by_name(BALANCED, matched(), contrast, left=residual(estimates))["Balance"]
     assert check[:2] == ("bad", "not balanced") and check[2].endswith(
-        "in the compared units above 0.1: eye glasses, light"
+        "above 0.1 in the compared units: eye glasses, light"
     )
 
 
@@ -215,3 +215,13 @@ def test_dependence_and_fidelity_gaps():
     assert fidelity_differs(lw.Estimates.of([make_row()]))
     assert not fidelity_differs(lw.Estimates.of([make_row(low=-0.1)]))
     assert not fidelity_differs(None)
+
+
+def test_the_headline_names_the_systems_by_verdict_and_what_weakens_them(contrast):
+    found = lines(contrast, [*operating_rows(), make_row(quantity="people: same", low=-0.1, high=0.5)])
+    good = checks(BALANCED, matched(), contrast)
+    assert headline(found, good) == ["1 of 2 systems differs between the groups: arcface (worse for female).",
+                                     "Inconclusive: people."]  # fmt: skip
+    weak = headline(found, checks(APART, matched(), contrast))
+    assert weak[-1].startswith("Read with caution (balance: not balanced)")
+    assert headline([], good) == []
