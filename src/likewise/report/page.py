@@ -121,6 +121,7 @@ def write_report(
     walls: Sequence[Wall] = (),
     blurred: bool = False,
     undecodable: Sequence[str] = (),
+    has_images: bool = True,
 ) -> Path:
     """Write the report.
 
@@ -142,6 +143,8 @@ def write_report(
         The gallery, as ``report.sections.sample.gallery.Gallery`` returns it, and whether it is pixelated.
     undecodable
         Names of files that could not be read as an image.
+    has_images
+        Whether the audit has images; without any, nothing is said about reconstructions, edits and pictures.
 
     Returns
     -------
@@ -176,7 +179,7 @@ def write_report(
         "fidelity": measured, "lines": Summary(estimates, balance, contrast, naming, notes).lines(),
         "checks": checks(
             balance, pairs, contrast, fidelity=measured, fidelity_gap=fidelity_differs(fidelity), notes=notes,
-            validity=edit_validity(made), left=residual(estimates),
+            validity=edit_validity(made), left=residual(estimates), has_images=has_images,
         ),
         **_outcomes(estimates, contrast, naming), **_sample(pairs, balance, contrast, naming), **_provenance(made),
     }  # fmt: skip
@@ -184,6 +187,7 @@ def write_report(
     stated = front or FrontMatter()
     context |= {
         "walls": walls, "strip": strip(walls), "pictures_blurred": blurred, "undecodable": undecodable,
+        "has_images": has_images,
         "pictures_shown": any(shot.uri for wall in walls for exhibit in wall.exhibits for shot in exhibit.shots),
     }  # fmt: skip
     context |= {

@@ -57,7 +57,7 @@ def design_plot(panels: Sequence[Panel], contrast: Contrast, *, unit: str = "", 
         height, ticks = float(lines), []
         for panel in panels:
             height -= 1
-            ticks.append((height, text(in_short(panel.quantity)), True))
+            ticks.append((height, in_short(panel.quantity).replace("$", r"\$"), True))
             for design in panel.designs:
                 height -= 1
                 _draw(axes, design, height)

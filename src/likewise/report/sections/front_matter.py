@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ _SOURCES = {
     "predicted": "predicted by a model",
     "measured": "measured on the image",
 }
+_UNIT = re.compile(r" \((mean|difference)\)$")
+"""How the covariates of a trial end: the mean of its two images, or how far they are apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +88,7 @@ def datasheet(
         rows.append(("Images and identities", f"{images:,} images of {people:,} identities"))
     covariates = [name for name in balance.where(stat="smd").frame["quantity"].unique() if name != contrast.column]
     by_source: dict[str, list[str]] = {}
-    for name in (contrast.column, *covariates):
+    for name in dict.fromkeys(_UNIT.sub("", name) for name in (contrast.column, *covariates)):
         by_source.setdefault(label_source(name), []).append(plain(name))
     return [*rows, *((f"Labels {source}", ", ".join(names)) for source, names in by_source.items())]
 

@@ -186,7 +186,7 @@ def headline(lines: Sequence[Line], checks: Sequence[Check]) -> list[str]:
     named = {
         "different": "{} between the groups: {}.",
         "equivalent": "Equivalent within the margin: {1}.",
-        "open": "Inconclusive: {1}.",
+        "open": "Inconclusive, neither a difference nor equivalence is shown: {1}.",
     }
     said = []
     for kind, words in named.items():

@@ -6,6 +6,7 @@ import hashlib
 import os
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -26,7 +27,9 @@ from likewise.audit.folder.artifacts import (
     VALIDITY,
 )
 from likewise.audit.folder.store import PLAN
+from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
+from likewise.audit.plan.request import FILES
 from likewise.audit.results.gallery import walls
 from likewise.audit.stage import Stage
 from likewise.report.page import write_report
@@ -39,7 +42,7 @@ class Report(Stage):
 
     name, artifact, section, counted = "report", REPORT, "report", False
     help = "Write the report."
-    version = 2
+    version = 3
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
         """Return everything that the page shows."""
@@ -70,14 +73,23 @@ class Report(Stage):
             walls=walls(context),
             blurred=plan.report.blur_images,
             undecodable=_undecodable(context),
+            has_images=bool(plan.data.images),
         )
         context.summary = {"bytes": context.path(REPORT).stat().st_size}
 
 
 def _tested(context: StageContext) -> list[dict[str, str]]:
-    """Return the raters that the stage rate recorded."""
+    """Return the raters that the stage rate recorded, and those whose answers come from a file."""
     made = context.folder.sidecar(RATINGS)
-    return list(made.summary.get("raters", [])) if made is not None else []
+    rated = list(made.summary.get("raters", [])) if made is not None else []
+    return [*rated, *(_precomputed(answers) for answers in context.plan.precomputed)]
+
+
+def _precomputed(answers: PrecomputedAnswers) -> dict[str, str]:
+    kind = next(kind for kind in FILES if getattr(answers, kind))
+    named = f"{kind}{f' ({answers.measure})' if answers.measure else ''} in {Path(getattr(answers, kind)).name}"
+    own = {} if answers.threshold is None else {"threshold": f"{answers.threshold:g}", "set_on": "stated in the plan"}
+    return {"name": answers.rater, "kind": named, **own}
 
 
 def _population(context: StageContext) -> list[dict[str, Any]]:

@@ -60,14 +60,14 @@ def balance_rows(balance: Estimates, contrast: Contrast) -> list[dict[str, Any]]
 
 
 def energy_sentence(balance: Estimates, naming: Naming | None = None) -> str:
-    """State the energy distance between the groups in the space of the vectors."""
+    """State the energy distance between the groups in the space of the vectors; an estimate below zero is none."""
     rows = balance.where(stat="energy_distance").frame
     known: dict[str, float] = dict(zip(rows["sample"], rows["estimate"], strict=True))
     if "all" not in known:
         return ""
-    text = f"Energy distance between the groups in the space of the vectors: {number(known['all'])} unmatched"
+    text = f"Energy distance between the groups in the space of the vectors: {number(max(known['all'], 0.0))} unmatched"
     if "matched" in known:
-        text += f", {number(known['matched'])} {(naming or Naming()).matched}"
+        text += f", {number(max(known['matched'], 0.0))} {(naming or Naming()).matched}"
     return f"{text} (0: identical distributions; the contrast itself remains in it)."
 
 

@@ -32,13 +32,14 @@ def checks(
     validity: Mapping[str, Any] | None = None,
     left: Sequence[str] = (),
     notes: Sequence[str] = (),
+    has_images: bool = True,
 ) -> list[Check]:
-    """Return the validity of the design: balance, overlap, fidelity, edit validity and independence."""
+    """Return the validity of the design: balance, overlap, independence; of images also fidelity and edit validity."""
+    of_images = [_fidelity_check(fidelity, gap=fidelity_gap), _edit_check(validity)] if has_images else []
     return [
         _balance_check(balance, left),
         _overlap_check(balance, matches, contrast),
-        _fidelity_check(fidelity, gap=fidelity_gap),
-        _edit_check(validity),
+        *of_images,
         _independence_check(notes),
     ]
 
