@@ -81,6 +81,7 @@ def test_a_plan_is_not_overwritten_unasked(given, capsys):
         (["--focal", "woman"], "The levels are 'female', 'male'"),
         (["--protected", "gender"], "Did you mean 'perceived_gender'"),
         (["--covariates", "light,yaaw"], "Did you mean 'yaw'"),
+        (["--by", "perceived_gendre"], "Did you mean 'perceived_gender'"),
         (["--images", "nowhere"], "Folder of images not found: nowhere"),
         (["--table", "nowhere.csv"], "File not found"),
     ],

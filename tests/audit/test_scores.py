@@ -46,10 +46,15 @@ def test_the_command_of_the_documents_writes_a_report(files, tmp_path, capsys):
     table = ["--table", files / "people.csv", "--image-column", "img", "--identity", "who"]
     contrast = ["--protected", "perceived_sex", "--focal", "F", "--reference", "M", "--threshold", "50"]
     arguments = ["scores", files / "scores.csv", "--columns", "left,right,score", *table, *contrast]
-    assert code_of(*arguments, "--out", tmp_path / "audit") == 0
+    more = ["--by", "perceived_sex", "--by", "eyeglasses", "--no-cache"]
+    assert code_of(*arguments, *more, "--out", tmp_path / "audit") == 0
     out = capsys.readouterr().out
     assert "similarities (median" in out
     audit = lw.Audit(tmp_path / "audit")
+    assert audit.plan.groups.by == ("perceived_sex", "eyeglasses")
+    page = (tmp_path / "audit" / "report.html").read_text()
+    assert "Groups and intersections" in page and "scores (similarity) in scores.csv" in page
+    assert "Edit validity:" not in page and "This audit has no images" in page
     assert audit.plan.matches_trials
     assert audit.matches.spec.method == "cardinality"
     assert (audit.stages()["status"] == "up to date").all()

@@ -18,7 +18,7 @@ from likewise.cli.import_edits import import_edits
 from likewise.cli.inspection.compare import compare
 from likewise.cli.inspection.groups import groups
 from likewise.cli.options.plan import plan_options
-from likewise.cli.options.shared import cost_options, executor_options, run_options
+from likewise.cli.options.shared import cache_options, cost_options, executor_options, run_options
 from likewise.cli.options.sweep import sweep_options
 from likewise.cli.power import power
 from likewise.cli.run import run_audit
@@ -122,18 +122,17 @@ def _stage_command(name: str) -> click.Command:
 @click.argument("folder", metavar="DIR")
 @plan_options
 @run_options
+@cache_options
 @cost_options
-def audit(
-    folder: str, force: bool, dry_run: bool, quiet: bool, as_json: bool, yes: bool, max_cost: float | None, **given: Any
-) -> None:
+def audit(folder: str, force: bool, **given: Any) -> None:
     """Audit a table and images, or answers about them, in one command: init, check, run."""
     from likewise.audit.plan.request import AuditRequest
     from likewise.audit.plan.scaffold import write_or_resume
 
-    text, lines = write_or_resume(Path(folder), AuditRequest(**given), force=force, dry_run=dry_run)
-    for line in [] if as_json or quiet else lines:
+    how = {name: given.pop(name) for name in ("dry_run", "quiet", "as_json", "yes", "max_cost", "no_cache")}
+    text, lines = write_or_resume(Path(folder), AuditRequest(**given), force=force, dry_run=how["dry_run"])
+    for line in [] if how["as_json"] or how["quiet"] else lines:
         click.echo(line)
-    how: dict[str, Any] = {"dry_run": dry_run, "quiet": quiet, "as_json": as_json, "yes": yes, "max_cost": max_cost}
     run_audit(folder, None, text=text, **how)
 
 
@@ -164,14 +163,14 @@ def check(folder: str, decode: bool, measure: bool, as_json: bool) -> None:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--allow", multiple=True, metavar="TERMS", help="Accept terms of weights, e.g. research-only.")
 @run_options
-def demo(
-    folder: str, toy: bool, allow: tuple[str, ...], dry_run: bool, quiet: bool, as_json: bool, **given: Any
-) -> None:
+@cache_options
+def demo(folder: str, toy: bool, allow: tuple[str, ...], **given: Any) -> None:
     """Generate synthetic identities with known effects, audit them, and write the report."""
     from likewise.cli.start.demo import start_demo
 
-    start_demo(Path(folder), toy=toy, allow=allow, quiet=quiet, **given)
-    run_audit(folder, None, dry_run=dry_run, quiet=quiet, as_json=as_json)
+    how = {name: given.pop(name) for name in ("dry_run", "quiet", "as_json", "no_cache")}
+    start_demo(Path(folder), toy=toy, allow=allow, quiet=how["quiet"], **given)
+    run_audit(folder, None, **how)
 
 
 @cli.command()

@@ -33,6 +33,8 @@ class AuditRequest:
     rename: tuple[str, ...] = ()
     skip_missing: bool = False
     covariates: str = ""
+    by: tuple[str, ...] = ()
+    """Columns whose groups and intersections are reported one by one."""
     vectors: Path | None = None
     generator: str = ""
     encoder: str = ""

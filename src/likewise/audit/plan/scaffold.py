@@ -18,7 +18,7 @@ from likewise.audit.plan.space import editor_section, space_sections, variant_se
 from likewise.audit.plan.toml import commented, listed, relative, section
 from likewise.audit.preflight.levels import other_spellings, values_in_no_group
 from likewise.data.keys import known_keys
-from likewise.errors import ColumnNameWarning, ImageError, StoreError, TableError, VectorError
+from likewise.errors import ColumnNameWarning, ImageError, StoreError, TableError, VectorError, nearest, some
 from likewise.runtime.pixels import find
 from likewise.tables import Contrast, Images, Vectors
 from likewise.tables.io import write_text
@@ -164,8 +164,22 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
     document.add("trials", trials)
     for name, tables in _raters(request, folder).items():
         document.add(name, tables)
+    if request.by:
+        document.add("groups", _groups(request))
     document.add("report", _report(request))
     return document
+
+
+def _groups(request: AuditRequest) -> Table:
+    wanted = list(request.by)
+    known = request.source.faces().attributes
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        fix = nearest(unknown[0], known) or f"Known: {some(list(known))}."
+        raise TableError(f"--by names {unknown[0]!r}, which is no column of the table", fix=fix)
+    table = section(by=commented(wanted, "every group of these columns, and every intersection"))
+    table.add(tomlkit.comment("suppress_below = 10   # groups of fewer identities are not reported"))
+    return table
 
 
 def _report(request: AuditRequest) -> Table:

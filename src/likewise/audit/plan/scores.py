@@ -51,6 +51,7 @@ class ScoresRequest:
     focal: str = ""
     reference: str = ""
     covariates: str = ""
+    by: tuple[str, ...] = ()
     measure: str = "auto"
     threshold: tuple[str, ...] = ()
     """VALUE or SYSTEM=VALUE, in the units of the file."""
@@ -93,8 +94,8 @@ def scores_plan(folder: Path | None, request: ScoresRequest) -> tuple[str, list[
     seen = _table_columns(request, files[0][1])
     asked = AuditRequest(
         protected=seen.protected, focal=seen.focal, reference=seen.reference, table=request.table,
-        identity=seen.identity, image_column=seen.image, covariates=request.covariates, encoder="columns",
-        title=request.title, seed=request.seed,
+        identity=seen.identity, image_column=seen.image, covariates=request.covariates, by=request.by,
+        encoder="columns", title=request.title, seed=request.seed,
     )  # fmt: skip
     images = asked.source.faces()
     systems = _unique([system for name, path in files for system in _systems(request, name, path, images)])

@@ -24,6 +24,8 @@ _OPTIONS = (
     click.option("--rename", multiple=True, metavar="OLD=NEW", help="New name of a column; repeatable."),
     click.option("--skip-missing", is_flag=True, help="Exclude rows without a file, and count them."),
     click.option("--covariates", default="", help="Comma-separated columns to balance; default: all others."),
+    click.option("--by", multiple=True, metavar="COLUMN",
+                 help="Column whose groups are reported one by one; repeatable, for intersections."),
     click.option("--vectors", type=_PATH, help="Your own vectors (.npz, .npy, table) to match on."),
     click.option("--generator", default="", help="Generator to project into; default: mobilestylegan."),
     click.option("--encoder", default="", help="Encoder instead of a generator; 'columns' uses the covariates."),

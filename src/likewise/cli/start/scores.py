@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from likewise.cli.options.shared import run_options
+from likewise.cli.options.shared import cache_options, run_options
 
 _PATH = click.Path(path_type=Path)
 
@@ -29,6 +29,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--focal", default="", help="Focal level, e.g. F.")
 @click.option("--reference", default="", help="Reference level, e.g. M.")
 @click.option("--covariates", default="", help="Comma-separated columns to balance; default: all others.")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Column whose groups are reported one by one; repeatable.")
 @click.option(
     "--measure",
     type=click.Choice(["auto", "similarity", "distance"]),
@@ -41,6 +42,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing plan.")
 @run_options
+@cache_options
 def scores(files: tuple[str, ...], out: Path, columns: str, force: bool, **given: Any) -> None:  # fmt: skip
     """Audit the scores of recognizers: from files of scored pairs and a table to the report.
 
@@ -51,7 +53,7 @@ def scores(files: tuple[str, ...], out: Path, columns: str, force: bool, **given
     from likewise.audit.plan.scores import ScoresRequest, scores_plan
     from likewise.cli.run import run_audit
 
-    how = {name: given.pop(name) for name in ("dry_run", "quiet", "as_json")}
+    how = {name: given.pop(name) for name in ("dry_run", "quiet", "as_json", "no_cache")}
     named = tuple(name.strip() for name in columns.split(",") if name.strip())
     request = ScoresRequest(files=files, columns=named, **given)
     text, lines = scores_plan(out if out.is_dir() or not how["dry_run"] else None, request)
