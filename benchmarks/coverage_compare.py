@@ -1,6 +1,6 @@
 """Coverage of paired changes: two versions of a recognizer and of a labeler on the same units, unequal clusters.
 
-    python -m benchmarks.coverage_compare [--seeds 400] [--first 600000] [--keep parts.csv]
+    python -m benchmarks.coverage_compare [--seeds 400] [--first 600000] [--independent] [--keep parts.csv]
 
 Identities have 2 to 12 images (Pareto) and differ in how hard they are. That difficulty moves both versions alike, and
 each version adds its own part. The truth of FNMR at FMR 5 % is computed from one large world of each group.
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import likewise as lw
+from likewise.analysis.comparison.independent import independent_changes
 from likewise.analysis.comparison.paired import paired_changes
 
 GROUPS = ("focal", "reference")
@@ -104,10 +105,24 @@ def held(seed: int) -> list[tuple[str, bool]]:
     return rows
 
 
-def coverage(seeds: int, first: int) -> pd.DataFrame:
+def held_side_by_side(seed: int) -> list[tuple[str, bool]]:
+    """Return the same for two audits of different people: the old version on one world, the new one on another."""
+    rates = []
+    for version, own in (("old", seed), ("new", seed + 10_000_000)):
+        distances, _, trials, images = world(own)
+        rates.append(lw.error_rates(distances[version], trials, images, CONTRAST, rates=[RATE]))
+    found = independent_changes(*rates, level=0.95).where(stat="change", quantity=f"net: FNMR at FMR {RATE:g}")
+    moved = {g: truth()[g, "new"] - truth()[g, "old"] for g in GROUPS}
+    moved["focal - reference"] = moved["focal"] - moved["reference"]
+    ends = {group: found.where(group=group).frame.iloc[0] for group in moved}
+    return [(f"side by side, FNMR, {g}", bool(ends[g]["low"] <= v <= ends[g]["high"])) for g, v in moved.items()]
+
+
+def coverage(seeds: int, first: int, *, independent: bool = False) -> pd.DataFrame:
     """Return how often each interval holds the truth."""
+    one = held_side_by_side if independent else held
     frame = pd.DataFrame(
-        [row for seed in range(first, first + seeds) for row in held(seed)], columns=["interval", "held"]
+        [row for seed in range(first, first + seeds) for row in one(seed)], columns=["interval", "held"]
     )
     return frame.groupby("interval", sort=False)["held"].agg(["size", "mean"]).reset_index()
 
@@ -118,10 +133,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=400)
     parser.add_argument("--first", type=int, default=600_000)
     parser.add_argument("--keep", type=Path, help="CSV to which each finished part is appended.")
+    parser.add_argument("--independent", action="store_true", help="Two audits of different people, side by side.")
     given = parser.parse_args()
     parts = []
     for first in range(given.first, given.first + given.seeds, 100):
-        parts.append(coverage(min(100, given.first + given.seeds - first), first))
+        parts.append(coverage(min(100, given.first + given.seeds - first), first, independent=given.independent))
         if given.keep:
             parts[-1].to_csv(given.keep, mode="a", index=False, header=not given.keep.exists())
         whole = pd.concat(parts)
