@@ -63,7 +63,7 @@ def test_the_command_of_the_documents_writes_a_report(files, tmp_path, capsys):
     distance = audit.ratings.frame["value"]
     assert distance.between(-0.5, 1.2).all()
     assert audit.plan.precomputed[0].rating_threshold == pytest.approx(0.5)
-    assert code_of(*arguments, "--out", tmp_path / "audit", "--json") == 0  # the same command resumes
+    assert code_of(*arguments, *more, "--out", tmp_path / "audit", "--json") == 0  # the same command resumes
     assert {each["status"] for each in json.loads(capsys.readouterr().out)["stages"]} == {"up to date"}
 
 

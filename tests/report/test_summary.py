@@ -220,8 +220,10 @@ def test_dependence_and_fidelity_gaps():
 def test_the_headline_names_the_systems_by_verdict_and_what_weakens_them(contrast):
     found = lines(contrast, [*operating_rows(), make_row(quantity="people: same", low=-0.1, high=0.5)])
     good = checks(BALANCED, matched(), contrast)
-    assert headline(found, good) == ["1 of 2 systems differs between the groups: arcface (worse for female).",
-                                     "Inconclusive, neither a difference nor equivalence is shown: people."]  # fmt: skip
+    assert headline(found, good) == [
+        "1 of 2 systems differs between the groups: arcface (worse for female).",
+        "Inconclusive, neither a difference nor equivalence is shown: people.",
+    ]
     weak = headline(found, checks(APART, matched(), contrast))
     assert weak[-1].startswith("Read with caution (balance: not balanced)")
     assert headline([], good) == []
