@@ -113,7 +113,7 @@ def test_the_table_is_looked_at(audit, capsys):
     table.to_csv(audit / "faces.csv", index=False)
     _, found = checked(capsys, audit)
     assert any("'light' has 5 empty cells" in str(line) for line in found["problems"])
-    assert any("1 identities have images in both groups" in str(line) for line in found["problems"])
+    assert any("1 identity has images in both groups" in str(line) for line in found["problems"])
 
 
 def test_time_is_measured_on_an_image_or_two(audit, capsys):

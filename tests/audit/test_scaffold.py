@@ -32,7 +32,7 @@ def given(tmp_path, audit):
 def test_a_plan_is_written_that_can_be_run(given, capsys):
     assert code_of(init(*given, "--generator", "world")) == 0
     out = capsys.readouterr().out
-    assert "120 images of 40 identities, 0 of them not in" in out
+    assert "120 images of 40 identities, all found in" in out
     assert "female 60, male 60, neither 0" in out
     plan = read_plan(given[0] / "audit.toml")
     assert plan.covariates == ("perceived_age", "eyeglasses", "smiling", "light", "yaw")

@@ -37,7 +37,7 @@ def need_columns(frame: pd.DataFrame, names: Sequence[str], table: str) -> None:
     missing = [name for name in names if name not in frame.columns]
     if missing:
         problem = f"Column {missing[0][:80]!r} not found in {table} (columns: {some(frame.columns, 8)})"
-        raise TableError(problem, fix=nearest(missing[0], frame.columns))
+        raise TableError(problem, fix=nearest(missing[0], frame.columns) or "Name one of these, or rename a column.")
 
 
 def need_values(frame: pd.DataFrame, names: Iterable[str], key: str, table: str) -> None:

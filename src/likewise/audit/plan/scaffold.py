@@ -324,4 +324,4 @@ def _missing(images: Images, folder: Path | None) -> str:
     if missing == len(images):
         fix = "Check --images, and --image-column (file names, with or without suffix)."
         raise ImageError(f"None of the {missing} images of the table is in {folder}", fix=fix)
-    return f", {missing} of them not in {folder}"
+    return f"; {missing} not found in {folder}" if missing else f", all found in {folder}"

@@ -116,7 +116,8 @@ def _check_both(found: Check, images: Images, side: pd.Series, plan: Plan) -> No
     both = sides.index[sides > 1]
     if not len(both):
         return
-    text = f"{len(both)} identities have images in both groups ({some(both, 3)})"
+    who = "1 identity has" if len(both) == 1 else f"{len(both)} identities have"
+    text = f"{who} images in both groups ({some(both, 3)})"
     if plan.match.both_sides != "error":
         found.notes.append(f"{text}; both_sides = {plan.match.both_sides!r} in [match] applies")
         return
