@@ -25,6 +25,7 @@ class EditsServer(StandIn):
     def __init__(self, rule: Rule) -> None:
         super().__init__(_Handler)
         self.rule, self.model, self.forms = rule, "drawer-1", list[dict[str, str]]()
+        self.kind = "PNG"
 
 
 class _Handler(Handler):
@@ -55,7 +56,7 @@ class _Handler(Handler):
         if mood == "wide":
             edited = np.concatenate([edited, edited], axis=1)
         model = "drawer-2" if mood == "changed" else self.server.model
-        kind = "JPEG" if mood == "jpeg" else "PNG"
+        kind = "JPEG" if mood == "jpeg" else self.server.kind
         return self.send(200, {"model": model, "data": [{"b64_json": _packed(edited, kind)}]})
 
 

@@ -82,27 +82,31 @@ def generated_shares(
     return Estimates.of(rows)
 
 
-def people_counts(images: Images, *, column: str = "people", term: str = "term", level: float = 0.95) -> Estimates:
-    """Estimate by term the share of images that show no person, one, or several.
+def people_counts(
+    images: Images, *, column: str = "people", term: str = "term", prompt: str = "prompt", level: float = 0.95
+) -> Estimates:
+    """Estimate by term the share of images that show no person, one, or several; clustered by prompt.
 
-    ``column`` holds the number of people that a detector found.
+    ``column`` holds the number of people that a detector found. A table without prompts has one prompt a term.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = {"image": list("abcd"), "identity": "x", "term": "doctor", "prompt": list("ppqq"), "people": [1, 0, 1, 2]}
+    >>> people_counts(Images(pd.DataFrame(rows))).frame[["group", "estimate"]].values.tolist()
+    [['doctor: none', 0.25], ['doctor: one', 0.5], ['doctor: several', 0.25]]
     """
     counts = pd.to_numeric(images.attribute(column), errors="coerce")
-    frame = pd.DataFrame({"term": images.attribute(term).astype(str), "count": counts}).dropna()
+    prompts = images.attribute(prompt) if prompt in images.attributes else "one"
+    frame = pd.DataFrame({"term": images.attribute(term).astype(str), "prompt": prompts, "count": counts}).dropna()
     if frame.empty:
-        raise TableError(
-            f"No image has a number of people in column {column!r}",
-            fix="Fill that column.",
-        )
+        raise TableError(f"No image has a number of people in column {column!r}", fix="Fill that column.")
     rows = []
     for name, part in frame.groupby("term", sort=True):
         for group, hit in (("none", part["count"] == 0), ("one", part["count"] == 1), ("several", part["count"] > 1)):
-            share, n = float(hit.mean()), len(part)
-            low, high, word = share_interval(share, share * (1 - share) / n, n=n, clusters=n, level=level)
-            method = "Wilson" + (f"; {word}" if word else "")
-            found = Interval(share, low, high, n)
-            label = f"{name}: {group}"
-            rows.append(row("people in the image", "share", "generated", label, found, n=n, method=method, level=level))
+            found, method = _share(part.assign(hit=hit.astype(float)), level)
+            write = partial(row, "people in the image", "share", "generated", f"{name}: {group}")
+            rows.append(write(found, n=len(part), method=method, level=level))
     return Estimates.of(rows)
 
 

@@ -116,18 +116,21 @@ class Sweep:
                 if key in failed:
                     message["reason"][place.start + row] = failed[key]
                     continue
-                message["outside"][place.start + row] = self._outside(pictures[row], strips[row], editor)
-                arms = {ORIGINAL: pictures[row], RECONSTRUCT: None if drawn is None else drawn[row]}
+                control = None if drawn is None else drawn[row]
+                message["outside"][place.start + row] = self._outside(pictures[row], strips[row], control, editor)
+                arms = {ORIGINAL: pictures[row], RECONSTRUCT: control}
                 self.write(key, strips[row], None if random is None else random[row], arms)
         return message
 
-    def _outside(self, original: Pictures, strip: Pictures, editor: Editor) -> npt.NDArray[np.int64]:
+    def _outside(
+        self, original: Pictures, strip: Pictures, control: Pictures | None, editor: Editor
+    ) -> npt.NDArray[np.int64]:
         """Count the pixels of the background that changed, where edits may show on the person only."""
         if self.spec.region(editor) != PERSON:
             return np.zeros(len(strip), np.int64)
         from likewise.counterfactuals.foreign.background import background_changed  # noqa: PLC0415  # networks load late
 
-        return background_changed(original, strip)
+        return background_changed(original, strip, control)
 
     def write(self, key: str, strip: Pictures, random: Pictures | None, arms: Mapping[str, Pictures | None]) -> None:
         """Write an image at all strengths, and in the placebo arms that are made."""

@@ -12,6 +12,7 @@ import pandas as pd
 from PIL import Image
 from scipy import ndimage
 
+from likewise.counterfactuals.foreign.within_face import edited_whole, whole_edit_artifacts
 from likewise.counterfactuals.placebo import MASK, RANDOM, RECONSTRUCT
 from likewise.counterfactuals.validation.artifacts import artifact_scores, changed_region
 from likewise.counterfactuals.validation.validators import Validators, distances_to
@@ -67,7 +68,8 @@ class MeasureEdits:
             answers |= self._moved(validator, shown.parted(said[validator].astype(float)))
         if self.spec.artifacts == NETWORK:
             recolored = classifier_and_label(self.spec.target or "")[0] == SKIN_TONE
-            answers[ARTIFACT] = artifact_scores(original, edits, recolored=recolored).astype(float)
+            measure = whole_edit_artifacts if edited_whole(inner) else artifact_scores
+            answers[ARTIFACT] = measure(original, edits, recolored=recolored).astype(float)
         elif self.spec.artifacts:
             answers[ARTIFACT] = shown.parted(said[self.spec.artifacts].astype(float))["edits"]
         if self._validators.recognizer is not None:
