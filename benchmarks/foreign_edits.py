@@ -4,9 +4,9 @@
 
 Faces are drawn by the embedded generator. The server edits them along its direction of perceived gender, with age and
 the rest held, before the background of the original (clean); the same with older women and younger men (aging); or
-clean before another background (background); or clean with one synthetic artifact in each strip (artifacts). It answers in JPEG, as endpoints do. The editor ``http`` sends
-them through the plan, and the validators of the plan decide. Printed: how many originals keep valid edits, and why the
-others do not. Finished audits are kept in DIR.
+clean before another background (background); or clean with a synthetic artifact in each strip (artifacts). It answers
+in JPEG, as endpoints do. The editor ``http`` sends them through the plan, and the validators of the plan decide.
+Printed: how many originals keep valid edits, and why the others do not. Faces and answers are kept in DIR.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _before(original: Pictures, strip: Pictures, wall: Pictures) -> Pictures:
 
 
 def spoiled(edits: Pictures) -> Pictures:
-    """Return edits with a patch, a ghost, a seam, a double feature, blur or a wrong tone at one of the outer strengths."""
+    """Return strips with one artifact each (a patch, a ghost, a seam, ...) at one of the outer strengths."""
     from likewise.counterfactuals.validation.synthetic_artifacts import ARTIFACTS, add_artifact  # noqa: PLC0415
     from likewise.models.perception.segmentation import Segmenter, resized_to  # noqa: PLC0415
 
@@ -158,7 +158,7 @@ def spoiled(edits: Pictures) -> Pictures:
 
 def audit(work: Path, faces: Faces, kind: str) -> dict[str, Any]:
     """Send the faces through one server, validate its edits, and return what was decided."""
-    folder = work / kind
+    folder = work / f"{kind}-{_hash(faces.originals)[:8]}"
     make = repainted if kind == "background" else kept_background
     edits = make(faces.originals, faces.aged if kind == "aging" else faces.edits)
     edits = spoiled(edits) if kind == "artifacts" else edits

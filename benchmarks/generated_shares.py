@@ -3,9 +3,9 @@
     python -m benchmarks.generated_shares --worlds 2000
 
 A world has one term, 30 prompts and 12 seeds of each. Every prompt has a share of its own around the planted one
-(normal on the logit scale, standard deviation 0.5), as the wordings of one term have. The estimand is the mean share of all
-prompts that could have been written. Printed: how often the 95 % interval holds it, when images are clustered by prompt (the default)
-and when they are taken for independent; for common and rare levels, and for people in the image.
+(normal on the logit scale, standard deviation 0.5), as the wordings of one term have. The estimand is the mean share of
+all prompts that could have been written. Printed: how often the 95 % interval holds it, when images are clustered by
+prompt (the default) and when they are taken for independent; for common and rare levels, and for people in the image.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 
 The nearer latents are brought to the mean face, the farther their images are from the generator's untruncated ones (of
 other seeds): both distances must grow from rung to rung, recall and coverage must fall. Precision and density are
-printed: images near the mean face lie where the reference is dense. Features are kept in DIR. With ``--photographs`` the reference is CelebA-HQ; there
-a mild truncation may help, because those photographs are less varied than what the generator draws.
+printed: images near the mean face lie where the reference is dense. Features are kept in DIR. With ``--photographs``
+the reference is CelebA-HQ; there a mild truncation may help, because those photographs are less varied than what the
+generator draws.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def main() -> None:
     for truncation in LADDER:
         fake = kept(given.work, f"drawn-{truncation:g}-{n}", partial(drawn, truncation, n, inception))
         rows.append(rung(fake, reference))
-        line = ", ".join(f"{name} {value:.4g}" + (f" (se {error:.2g})" if error == error else "")
+        line = ", ".join(f"{name} {value:.4g}" + (f" (se {error:.2g})" if np.isfinite(error) else "")
                          for name, (value, error) in rows[-1].items())  # fmt: skip
         print(f"truncation {truncation}: {line}", flush=True)
     for name in ("FID", "KID", "recall", "coverage"):

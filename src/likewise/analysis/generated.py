@@ -92,9 +92,10 @@ def people_counts(
     Examples
     --------
     >>> import pandas as pd
-    >>> rows = {"image": list("abcd"), "identity": "x", "term": "doctor", "prompt": list("ppqq"), "people": [1, 0, 1, 2]}
-    >>> people_counts(Images(pd.DataFrame(rows))).frame[["group", "estimate"]].values.tolist()
-    [['doctor: none', 0.25], ['doctor: one', 0.5], ['doctor: several', 0.25]]
+    >>> rows = {"image": list("abcd"), "identity": "x", "term": "doctor", "prompt": list("ppqq")}
+    >>> found = people_counts(Images(pd.DataFrame({**rows, "people": [1, 0, 1, 2]})))
+    >>> dict(zip(found.frame["group"], found.frame["estimate"]))
+    {'doctor: none': 0.25, 'doctor: one': 0.5, 'doctor: several': 0.25}
     """
     counts = pd.to_numeric(images.attribute(column), errors="coerce")
     prompts = images.attribute(prompt) if prompt in images.attributes else "one"

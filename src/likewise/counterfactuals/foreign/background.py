@@ -27,9 +27,7 @@ SHARE = 0.05
 _MARGIN, _BLUR, _LEAST = 6, 1.5, 0.02  # pixels around the person; sigma; share of the picture that is background
 
 
-def background_changed(
-    original: Pictures, edits: Pictures, control: Pictures | None = None
-) -> npt.NDArray[np.int64]:
+def background_changed(original: Pictures, edits: Pictures, control: Pictures | None = None) -> npt.NDArray[np.int64]:
     """Return for each edit how many pixels of the original's background changed; 0 where it is within tolerance.
 
     ``control`` is the reconstruction: the original as the endpoint returns it without an edit.
