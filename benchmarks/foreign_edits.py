@@ -113,7 +113,8 @@ def _older(editor: Any) -> npt.NDArray[np.float32]:
 def _smaller(picture: Pictures) -> Pictures:
     side = picture.shape[0] // SIZE
     parts = picture.reshape(SIZE, side, SIZE, side, 3).astype(np.float32).mean(axis=(1, 3))
-    return np.rint(parts).astype(np.uint8)
+    found: Pictures = np.rint(parts).astype(np.uint8)
+    return found
 
 
 def kept_background(originals: Pictures, edits: Pictures) -> Pictures:

@@ -44,10 +44,9 @@ def world(center: float, seed: int) -> Images:
 def held(images: Images, truth: float) -> dict[str, bool]:
     """Say which intervals hold the truth."""
     apart = images.with_attribute("prompt", dict.fromkeys(images.keys, "one"))
-    about = {"attribute": "g", "share_of": "f"}
     rows = {
-        "clustered": generated_shares(images, **about).frame.iloc[0],
-        "not clustered": generated_shares(apart, **about).frame.iloc[0],
+        "clustered": generated_shares(images, attribute="g", share_of="f").frame.iloc[0],
+        "not clustered": generated_shares(apart, attribute="g", share_of="f").frame.iloc[0],
         "people": people_counts(images).frame.set_index("group").loc["t: one"],
     }
     return {name: bool(row["low"] <= truth <= row["high"]) for name, row in rows.items()}

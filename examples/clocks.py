@@ -33,6 +33,7 @@ SIDE, FINER, HOMES = 192, 2, 320
 NETWORK, LABEL = "efficientnet-lite", "wall clock"
 SEGMENTS = ("abcdef", "bc", "abged", "abgcd", "fgbc", "afgcd", "afgedc", "abc", "abcdefg", "abcfgd")
 Picture = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.float64]
 
 
 def draw_homes(seed: int) -> pd.DataFrame:
@@ -68,7 +69,7 @@ def render(row: pd.Series, *, lower: bool) -> Picture:
     return np.clip(shot + rng.normal(0, 4, shot.shape), 0, 255).astype(np.uint8)
 
 
-def clock_with_hands(pen: ImageDraw.ImageDraw, middle: npt.NDArray[np.float64], radius: float, time: Picture) -> None:
+def clock_with_hands(pen: ImageDraw.ImageDraw, middle: Numbers, radius: float, time: Numbers) -> None:
     """Paint a dial with sixty marks and two hands."""
     for size, color in ((1.12, (60, 40, 30)), (1.0, (245, 243, 235))):
         pen.ellipse((*(middle - size * radius), *(middle + size * radius)), fill=color)
@@ -79,13 +80,13 @@ def clock_with_hands(pen: ImageDraw.ImageDraw, middle: npt.NDArray[np.float64], 
     _ray(pen, middle, radius, time[1], 0.0, 0.78, 0.05)
 
 
-def _ray(pen: ImageDraw.ImageDraw, middle: npt.NDArray[np.float64], radius: float, turn: float,
+def _ray(pen: ImageDraw.ImageDraw, middle: Numbers, radius: float, turn: float,
          start: float, end: float, width: float) -> None:  # fmt: skip
     way = radius * np.array([np.sin(2 * np.pi * turn), -np.cos(2 * np.pi * turn)])
     pen.line((*(middle + start * way), *(middle + end * way)), fill=(20, 20, 20), width=max(1, round(width * radius)))
 
 
-def digital_clock(pen: ImageDraw.ImageDraw, middle: npt.NDArray[np.float64], radius: float, time: Picture) -> None:
+def digital_clock(pen: ImageDraw.ImageDraw, middle: Numbers, radius: float, time: Numbers) -> None:
     """Paint a dark box with four digits of seven segments."""
     half = radius * np.array([1.2, 0.6])
     pen.rounded_rectangle((*(middle - half), *(middle + half)), radius / 10, fill=(25, 25, 28))
