@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks import coverage_group_errors
 from benchmarks.coverage_groups import SIZES, coverage, world
 
 import likewise as lw
@@ -95,3 +96,10 @@ def test_intervals_hold_the_truth(name: str) -> None:
     found = coverage(name, 12, 500_000).set_index("interval")["mean"]
     assert found.min() >= 0.66  # 95 % of 12: below 8 has a chance under 1 in 5,000
     assert found.mean() >= 0.9
+
+
+def test_error_rates_of_groups_hold_the_truth() -> None:
+    """A fast look at what ``benchmarks.coverage_group_errors`` measures."""
+    found = coverage_group_errors.coverage(5, 900_000)
+    assert len(found) == 24  # four cells, their differences and the largest one, of four rates
+    assert found["sum"].sum() >= 0.85 * found["size"].sum()
