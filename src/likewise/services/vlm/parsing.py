@@ -21,6 +21,8 @@ _REFUSAL = re.compile(
 )
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)?(?![\w.]*\d)")
+_KEY = re.compile(r'"answer"\s*:')
+_THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 _LONGEST = 20_000  # characters of a message that are looked at
 _FILTERED = frozenset({"content_filter", "safety", "refusal"})
 
@@ -81,12 +83,20 @@ def _answer(text: str) -> Any:
     """Return the answer of the last JSON object that has one, also when prose or a code fence surrounds it."""
     for found in reversed(_OBJECT.findall(text)):
         try:
-            plain = json.loads(found)
-        except ValueError:
+            plain = json.loads(found, object_pairs_hook=_unique)
+        except (ValueError, RecursionError):  # also thousands of brackets
             continue
         if isinstance(plain, dict) and "answer" in plain:
             return plain["answer"]
     return None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that has a key twice: which of its answers is meant is not known."""
+    plain = dict(pairs)
+    if len(plain) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return plain
 
 
 def _values(variant: Variant, answer: Any) -> dict[str, float] | None:
@@ -104,6 +114,8 @@ def _values(variant: Variant, answer: Any) -> dict[str, float] | None:
 def _plain(variant: Variant, text: str) -> dict[str, float] | None:
     """Read an answer without JSON, where it is unambiguous: one option, one number, or free text."""
     question = variant.question
+    if _KEY.search(text):  # JSON with an answer of another form, e.g. a list: no number is picked out of it
+        return None
     if question.kind == "text":
         return _coded(question, text) if text.strip() and "{" not in text else None
     if question.kind == "number":
@@ -129,6 +141,8 @@ def _of_choice(variant: Variant, chosen: str) -> dict[str, float]:
 
 
 def _number(question: Question, answer: Any) -> dict[str, float] | None:
+    if _THOUSANDS.search(str(answer)):  # 1,500 is one and a half or fifteen hundred
+        return None
     try:
         value = float(str(answer).replace(",", ".")) if not isinstance(answer, bool) else math.nan
     except ValueError:
