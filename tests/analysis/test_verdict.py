@@ -153,6 +153,13 @@ def alike(seed: int, identities: int = 30, each: int = 6, raters: int = 4):
     return ratings, {f"u{u:04d}": f"p{u // each}" for u in range(n)}
 
 
+def test_identities_of_agreement_can_be_a_series():
+    """``Images.identities`` is one; it failed with "the truth value of a Series is ambiguous"."""
+    ratings, whose = alike(0, identities=8)
+    found = [agreement(ratings, question="q", identities=given) for given in (whose, pd.Series(whose))]
+    assert found[0] == found[1]
+
+
 def test_agreement_leaves_out_identities():
     """By unit, the interval of pairwise agreement held in 82 % of worlds; the truth is 1 - 2 E p (1 - p)."""
     truth = 1 - 2 * (0.25 - 1 / (4 * 2.2))

@@ -47,7 +47,7 @@ def agreement(
     *,
     question: str,
     scale: str = "nominal",
-    identities: Mapping[str, str] | None = None,
+    identities: Mapping[str, str] | pd.Series | None = None,
     level: float = 0.95,
 ) -> Estimates:
     """Estimate Krippendorff's alpha and the chance that two raters of a unit agree.
@@ -108,7 +108,7 @@ def rater_quality(
     *,
     question: str,
     consensus: str = "dawid_skene",
-    identities: Mapping[str, str] | None = None,
+    identities: Mapping[str, str] | pd.Series | None = None,
     level: float = 0.95,
 ) -> Estimates:
     """Estimate how often each rater agrees with the consensus of the *others*, lowest agreement first.
@@ -146,7 +146,9 @@ def _hits(votes: Votes, rater: int, consensus: Callable[[Votes], pd.DataFrame]) 
     return (mine.loc[both] == label.loc[both]).astype("float64"), ties
 
 
-def _share_of_hits(hit: pd.Series, identities: Mapping[str, str] | None, level: float) -> tuple[Interval, str]:
+def _share_of_hits(
+    hit: pd.Series, identities: Mapping[str, str] | pd.Series | None, level: float
+) -> tuple[Interval, str]:
     """Return Wilson's interval for the effective number of units; without identities, units are independent."""
     codes, n, share = _clusters(list(hit.index), identities), len(hit), float(hit.mean())
     columns: Floats = np.column_stack([hit, np.ones(n)]).astype(np.float64)
@@ -164,9 +166,9 @@ def _winners(chances: pd.DataFrame) -> pd.DataFrame:
     return chances[best[:, -1] > best[:, -2] + 1e-9] if best.shape[1] > 1 else chances
 
 
-def _clusters(units: list[str], identities: Mapping[str, str] | None) -> Codes:
+def _clusters(units: list[str], identities: Mapping[str, str] | pd.Series | None) -> Codes:
     """Return the code of each unit's identity; a unit without one stands for itself."""
-    whose = identities or {}
+    whose = {} if identities is None else dict(identities)  # also of a Series: Images.identities is one
     return pd.factorize(pd.Series([whose.get(unit, unit) for unit in units]))[0].astype(np.int64)
 
 

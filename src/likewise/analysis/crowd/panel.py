@@ -25,7 +25,7 @@ def panel(
     question: str,
     compare: tuple[str, str] | None = None,
     sample: str = "all",
-    identities: Mapping[str, str] | None = None,
+    identities: Mapping[str, str] | pd.Series | None = None,
     level: float = 0.95,
 ) -> Estimates:
     """Estimate the share of 1 among the answers (0 or 1) about each kind of unit, and the gap between two kinds.

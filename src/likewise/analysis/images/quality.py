@@ -54,10 +54,15 @@ def feature_distances(
             few = _too_few(table.people(side), table.values.shape[1]) if stat == "fid" else ""
             about = remarked(method, few)
             write = partial(row, features.source, stat, "generated against real", str(name), method=about)
-            rows.append(write(sides[-1], level=level, n=sum(table.count(side))))
+            found = bare(value, sides[-1].clusters) if few else sides[-1]
+            rows.append(write(found, level=level, n=sum(table.count(side))))
         write = partial(row, f"{features.source}, {stat}", sample="generated against real", group=by.label)
         joined = _apart(*sides)
-        rows.append(write("gap", found=joined, level=level, n=len(table.values), method=f"{method}, Newcombe"))
+        least = min(table.people(1), table.people(-1))
+        few = _too_few(least, table.values.shape[1]) if stat == "fid" else ""
+        found = bare(joined.estimate, joined.clusters) if few else joined
+        about = remarked(f"{method}, Newcombe", few)
+        rows.append(write("gap", found=found, level=level, n=len(table.values), method=about))
         p, tried = bare(_permuted(table, stat, permutations, seed), joined.clusters), f"{permutations} permutations"
         rows.append(write("p_value", found=p, level=np.nan, n=len(table.values), method=f"{tried}, studentized"))
     return Estimates.of(rows)
@@ -88,9 +93,13 @@ def inception_scores(
 
 
 def _too_few(people: int, dimensions: int) -> str:
-    """Return a remark where FID is not estimable: its covariances need more identities than features."""
+    """Return a remark where FID is not estimable: its covariances need more identities than features.
+
+    With 20 people and 512 features, two samples of one distribution had an FID of 757 and an interval of 737 to 778:
+    the bias is not in the spread. So there is no interval then, of the value and of the gap.
+    """
     needed = max(_FID_IDENTITIES, dimensions)
-    return f"too few identities ({people} of {needed}): FID is not reliable here, read KID" if people < needed else ""
+    return f"too few identities ({people} of {needed}): this FID says nothing, read KID" if people < needed else ""
 
 
 class _Table:
