@@ -77,6 +77,13 @@ def test_any_long_table_is_read(study, tmp_path):
     np.testing.assert_equal(frame["seconds"].to_numpy(), [2.5, np.nan])
 
 
+def test_long_numbers_of_raters_keep_their_digits(study, tmp_path):
+    """An empty cell makes the column a float; 123456701 and 123456702 were one rater then, 1.23457e+08."""
+    path = tmp_path / "long.csv"
+    path.write_text("unit,worker,value\nu0.png,123456701,1\nu0.png,123456702,0\nu1.png,,1\n")
+    assert read_long_table(study, path).frame["rater"].tolist() == ["123456701", "123456702"]
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "problem"),
     [

@@ -129,7 +129,7 @@ def _responses(study: StudyPlan, row: Mapping[str, Any], names: Mapping[str, str
 
 
 def _text(value: Any) -> str:
-    """Return a cell as text; a whole number has no decimal point."""
+    """Return a cell as text; a whole number has no decimal point, and keeps all its digits: it may be an id."""
     if value is None:
         return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
