@@ -1,12 +1,15 @@
 """Editors side by side on photographs: which share of edits is valid, by group? And the slopes of label networks.
 
-    python -m benchmarks.editors run --work DIR --editor distilled --photographs 40     needs LIKEWISE_DATA
-    python -m benchmarks.editors run --work DIR --editor direction --latents REFINED    of benchmarks.projection
+    python -m benchmarks.editors run --work DIR --editor distilled --photographs 24     needs LIKEWISE_DATA
+    python -m benchmarks.editors project --work DIR --photographs 24
+    python -m benchmarks.editors run --work DIR --editor direction --latents DIR/latents
     python -m benchmarks.editors report --work DIR
     python -m benchmarks.editors slopes --work DIR --editor distilled --labels gender efficientnet-lite
 
 Photographs are one each of identities of the CelebA-HQ subset, in an order that never changes; every second is for
-choosing settings (``--half choose``), the others are reported (``--half report``, the default). ``run`` edits and
+choosing settings (``--half choose``), the others are reported (``--half report``, the default). Half of them are
+perceived female, and half of each group have the lighter skin, by measurement (ITA). ``project`` projects them with the
+default method. ``run`` edits and
 measures blocks of photographs and keeps the measurements of each, so a stopped run goes on; rules that need all
 photographs (the distance between the groups, the noise) are applied to all of them together. DIR holds edited
 photographs of people: keep it to yourself.
@@ -27,6 +30,7 @@ import pandas as pd
 
 import likewise as lw
 from benchmarks.projection import TUNING, album, subset
+from benchmarks.projection import project as project_images
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
 from likewise.counterfactuals.validation.default_validators import Edited, choose_validators
@@ -43,27 +47,55 @@ from likewise.counterfactuals.validation.validity import (
     valid_edits,
     verdicts,
 )
-from likewise.errors import LikewiseError, LikewiseWarning
+from likewise.errors import ContrastError, LikewiseError, LikewiseWarning
+from likewise.latents.projection import ProjectSpec
 from likewise.rating.rate import rate
+from likewise.runtime.registry import create
 from likewise.tables import Contrast, Images, Ratings, Vectors
 
 BLOCK = 4
-GROUPS = ("perceived_gender", "Young", "Pale_Skin", "Eyeglasses", "No_Beard")
+GROUPS = ("perceived_gender", "skin_tone", "Young", "Eyeglasses", "No_Beard")
+CANDIDATES = 3
+"""So many photographs are measured for each that is taken."""
 CONTRASTS = {
     "perceived_gender": Contrast("perceived_gender", "female", "male"),
     "skin_tone": Contrast("skin_tone", "darker", "lighter"),
 }
 
 
-def people(half: str, most: int) -> Images:
-    """Return photographs of one half, with the groups that shares are given for."""
+def people(half: str, most: int, work: Path) -> Images:
+    """Return photographs of one half, balanced by perceived gender and skin tone, with the groups that are reported."""
     everyone = subset().drop_duplicates("identity").reset_index(drop=True)[TUNING:]
-    table = everyone.iloc[0 if half == "choose" else 1 :: 2].head(most)
-    frame = table[["image", "identity", *GROUPS[1:]]].assign(
-        perceived_gender=np.where(table["Male"] > 0, "male", "female"),
-        skin_tone=np.where(table["Pale_Skin"] > 0, "lighter", "darker"),
+    table = everyone.iloc[0 if half == "choose" else 1 :: 2].head(CANDIDATES * most).reset_index(drop=True)
+    light = pd.Series(tones(list(table["image"]), work), index=table.index)
+    women = table["Male"] <= 0
+    lighter = light >= light.groupby(women).transform("median")
+    turn = table.groupby([women, lighter]).cumcount()  # one of each of the four groups, then the next of each
+    frame = table[["image", "identity", "Young", "Eyeglasses", "No_Beard"]].assign(
+        perceived_gender=np.where(women, "female", "male"), skin_tone=np.where(lighter, "lighter", "darker")
     )
-    return Images(frame.reset_index(drop=True))
+    return Images(frame.iloc[turn.sort_values(kind="stable").index[:most]].reset_index(drop=True))
+
+
+def tones(images: list[str], work: Path) -> list[float]:
+    """Measure how light the facial skin is; kept in the folder."""
+    work.mkdir(parents=True, exist_ok=True)
+    path = work / "tones.json"
+    known: dict[str, float] = json.loads(path.read_text()) if path.is_file() else {}
+    missing = [image for image in images if image not in known]
+    if missing:
+        show, measured = album(), create("classifier", "skin-tone")
+        for image in missing:
+            known[image] = float(measured.score(show([image], size=256))["lighter"][0])
+        path.write_text(json.dumps(known))
+    return [known[image] for image in images]
+
+
+def project(given: argparse.Namespace) -> None:
+    """Project the photographs with the default method, one by one; what is there is not projected again."""
+    spec = ProjectSpec(generator="mobilestylegan", perceptual="lpips-alex", method="refine")
+    images = list(people(given.half, given.photographs, given.work).keys)
+    project_images(spec, images, given.work / "latents")
 
 
 def options_of(given: argparse.Namespace, images: Images) -> dict[str, Any]:
@@ -80,7 +112,7 @@ def options_of(given: argparse.Namespace, images: Images) -> dict[str, Any]:
 
 def run(given: argparse.Namespace) -> None:
     """Edit and measure block by block."""
-    images = people(given.half, given.photographs)
+    images = people(given.half, given.photographs, given.work)
     if given.latents:
         there = [image for image in images.keys if (given.latents / f"{Path(image).stem}.npz").is_file()]
         images = images.subset(there)
@@ -128,9 +160,18 @@ def validity(edits: Images, measured: Ratings, contrast: Contrast) -> tuple[Rati
     """Hold all edits to the rules; return the verdicts and the reasons."""
     spec = ValiditySpec(target="faceres-gender: female", held=(), recognizer="mobilefacenet", artifacts="network")
     spec = replace(spec, person=Validators(replace(spec, target="")).person)
-    verdict = assess(measured, edits, spec, groups=groups_of(edits, contrast))
+    verdict = assess(measured, edits, spec, groups=_groups(edits, contrast))
     print(*verdict.notes, f"Strengths excluded for all: {list(verdict.too_far)}.")
     return Ratings.together([measured, verdicts(verdict, edits)]), verdict.reasons
+
+
+def _groups(edits: Images, contrast: Contrast) -> dict[str, int]:
+    """Return the group of each original; with one group only none, so that no edit is valid."""
+    try:
+        return groups_of(edits, contrast)
+    except ContrastError as error:
+        print(f"  {error} So the validator is not known to separate the groups, and no edit is valid.")
+        return {}
 
 
 def report(given: argparse.Namespace) -> None:
@@ -199,7 +240,7 @@ def table(ratings: Ratings, images: Images, sample: str) -> str:
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["run", "report", "slopes"])
+    parser.add_argument("command", choices=["project", "run", "report", "slopes"])
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--editor", default="distilled")
     parser.add_argument("--name", default="", help="folder in DIR; default: the editor")
@@ -213,7 +254,7 @@ def main() -> None:
     parser.add_argument("--labels", nargs="+", default=["gender"])
     given = parser.parse_args()
     given.name = given.name or given.editor
-    {"run": run, "report": report, "slopes": slopes}[given.command](given)
+    {"project": project, "run": run, "report": report, "slopes": slopes}[given.command](given)
 
 
 if __name__ == "__main__":

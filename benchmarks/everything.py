@@ -61,6 +61,9 @@ KNOWN = {
         data=("small", "full"),
         modules=("torch", "dlib"),
     ),
+    "artifacts": Benchmark(by_hand="draw faces first: python -m benchmarks.artifacts draw --work DIR"),
+    "crowd": Benchmark(by_hand="make, rehearse and report are three steps: python -m benchmarks.crowd make --work DIR"),
+    "editors": Benchmark(by_hand="run an editor first: python -m benchmarks.editors run --work DIR"),
     "projection": Benchmark(
         ("project", "--method", "encoder", "--images", "2", "--work", WORK),
         ("project", "--images", "60", "--work", WORK),

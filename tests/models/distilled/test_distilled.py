@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -97,6 +99,23 @@ def test_a_stopped_training_goes_on(trained, tmp_path):
     other = EditorShape(attributes=("one", "two"), toward=("a", "b"), size=24, window=(4, 4, 16), widths=(4, 4))
     with pytest.raises(WeightsError, match="not a checkpoint of this editor"):
         Trainer(pairs, other, SPEC, tmp_path / "parts")
+
+
+def test_training_goes_on_from_given_weights_and_in_half_precision(trained, tmp_path):
+    work, _ = trained
+    pairs = Pairs(write_pairs(tmp_path / "pairs"))
+    start, _ = load_editor(work / "editor.safetensors")
+    gone_on = Trainer(pairs, SHAPE, replace(SPEC, bfloat16=True), tmp_path / "on", work / "editor.safetensors")
+    for one, other in zip(start.parameters(), gone_on.average.parameters(), strict=True):
+        assert torch.equal(one, other)
+    first = explained(gone_on.average, pairs, attribute=0)["L2"]
+    assert first > explained(Trainer(pairs, SHAPE, SPEC, tmp_path / "new").average, pairs, attribute=0)["L2"]
+    for _ in range(5):
+        gone_on._one()
+    assert all(bool(torch.isfinite(each).all()) for each in gone_on.average.parameters())
+    other = EditorShape(attributes=("one", "two"), toward=("a", "b"), size=24, window=(4, 4, 16), widths=(4, 4))
+    with pytest.raises(WeightsError, match="another shape"):
+        Trainer(pairs, other, SPEC, tmp_path / "other", work / "editor.safetensors")
 
 
 def test_training_writes_weights_with_a_card(tmp_path):

@@ -30,18 +30,25 @@ def editor_draw(out: Path, blocks: int, size: int, seed: int) -> None:
 @click.argument("out", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--pairs", required=True, type=click.Path(path_type=Path), help="Folder of drawn pairs.")
 @click.option("--held", type=click.Path(path_type=Path), help="Pairs of another seed for validation.")
-@click.option("--seconds", default=3600.0, show_default=True, help="Training time in seconds.")
+@click.option("--start", type=click.Path(path_type=Path, exists=True), help="Weights to continue from; default: none.")
+@click.option("--seconds", default=3600.0, show_default=True, help="Training time in CPU seconds.")
 @click.option("--batch", default=8, show_default=True, help="Batch size, in pairs.")
 @click.option("--rate", default=1e-3, show_default=True, help="Learning rate; falls to 0 along half a cosine.")
+@click.option("--tone", default=0.3, show_default=True, help="Share of pairs of skin tone; the others are of gender.")
+@click.option("--bfloat16", is_flag=True, help="Convolve in half precision: quicker where the processor has it.")
 @click.option("--seed", default=0, show_default=True)
-def editor_train(out: Path, pairs: Path, held: Path | None, seconds: float, batch: int, rate: float, seed: int) -> None:
+def editor_train(
+    out: Path, pairs: Path, held: Path | None, start: Path | None, seconds: float, batch: int, rate: float, tone: float,
+    bfloat16: bool, seed: int,
+) -> None:  # fmt: skip
     """Train on drawn pairs and write safetensors; a stopped command resumes."""
     from likewise.counterfactuals.editor_pairs import shape_and_held
     from likewise.models.distilled.training import TrainSpec, train_editor
 
     shape, stays = shape_and_held()
-    spec = TrainSpec(seconds=seconds, batch=batch, lr=rate, seed=seed)
-    train_editor(pairs, held, out, shape, spec, about={"held": stays}, log=click.echo)
+    shares = (1 - tone, tone)
+    spec = TrainSpec(seconds=seconds, batch=batch, lr=rate, shares=shares, bfloat16=bfloat16, seed=seed)
+    train_editor(pairs, held, out, shape, spec, about={"held": stays}, start=start, log=click.echo)
     click.echo(f"wrote {out}")
 
 

@@ -20,11 +20,11 @@ from torch import Tensor
 
 from likewise.errors import SpecError, WeightsError
 from likewise.models.distilled.data import Batch, Pairs, batch_of
-from likewise.models.distilled.network import EditorNetwork, EditorShape, save_editor
+from likewise.models.distilled.network import EditorNetwork, EditorShape, load_editor, save_editor
 from likewise.tables.io import replacing
 
 DELTA, DECAY = 0.15, 0.998
-EVERY = 120.0  # seconds between checkpoints
+EVERY = 60.0  # CPU seconds between checkpoints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +32,13 @@ class TrainSpec:
     """How a distilled editor is trained."""
 
     seconds: float = 3600.0
-    """How long, in seconds of this process's work; the learning rate falls to zero over them."""
+    """How long, in CPU seconds of this process; the learning rate falls to zero over them."""
     batch: int = 8
     lr: float = 1e-3
     shares: tuple[float, ...] = (0.7, 0.3)
     """How often each attribute is drawn."""
+    bfloat16: bool = False
+    """Whether convolutions run in half precision, which is quicker on processors that have it."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -50,7 +52,9 @@ class TrainSpec:
 class Trainer:
     """A training that can be stopped and goes on; ``run`` does some seconds of it."""
 
-    def __init__(self, pairs: Pairs, shape: EditorShape, spec: TrainSpec, checkpoint: Path) -> None:
+    def __init__(
+        self, pairs: Pairs, shape: EditorShape, spec: TrainSpec, checkpoint: Path, start: Path | None = None
+    ) -> None:
         if len(spec.shares) != len(shape.attributes) or pairs.attributes != len(shape.attributes):
             raise SpecError(
                 f"The pairs have {pairs.attributes} attributes, the editor {len(shape.attributes)}",
@@ -59,6 +63,8 @@ class Trainer:
         torch.manual_seed(spec.seed)
         self.pairs, self.spec, self.checkpoint = pairs, spec, checkpoint
         self.network, self.average = EditorNetwork(shape), EditorNetwork(shape)
+        if start is not None:
+            self.network.load_state_dict(_started(start, shape))
         self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.average.load_state_dict(self.network.state_dict())
         self.adam = torch.optim.Adam(self.network.parameters(), spec.lr, betas=(0.9, 0.99))
@@ -68,11 +74,11 @@ class Trainer:
 
     def run(self, seconds: float, log: Callable[[str], object] = lambda _: None) -> bool:
         """Train for some seconds, or less if the whole time is used up; return whether there is more to do."""
-        begun = last = time.monotonic()
+        begun = last = time.process_time()
         losses: list[float] = []
-        while self.spent < self.spec.seconds and time.monotonic() - begun < seconds:
+        while self.spent < self.spec.seconds and time.process_time() - begun < seconds:
             losses.append(self._one())
-            now = time.monotonic()
+            now = time.process_time()
             self.spent, last = self.spent + now - last, now
         self.save()
         if losses:
@@ -86,7 +92,8 @@ class Trainer:
         done = min(1.0, self.spent / self.spec.seconds)
         warm, cool = min(1, (self.step + 1) / 100), 0.5 + 0.5 * math.cos(math.pi * done)
         self.adam.param_groups[0]["lr"] = self.spec.lr * warm * cool
-        loss = loss_of(self.network, batch)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.spec.bfloat16):
+            loss = loss_of(self.network, batch)
         self.adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
@@ -119,9 +126,17 @@ class Trainer:
             ) from error
 
 
+def _started(path: Path, shape: EditorShape) -> Mapping[str, Tensor]:
+    """Return the weights of an editor of the same shape."""
+    network, _ = load_editor(path)
+    if network.shape != shape:
+        raise WeightsError(f"{path.name} is an editor of another shape", fix="Leave out --start, or train that shape.")
+    return network.state_dict()
+
+
 def loss_of(network: EditorNetwork, batch: Batch) -> Tensor:
     """Return Huber's loss of the change, weighed by the facial skin."""
-    change = network(batch.seen.contiguous(memory_format=torch.channels_last), batch.strengths)
+    change = network(batch.seen.contiguous(memory_format=torch.channels_last), batch.strengths).float()
     return (F.huber_loss(change, batch.goal, reduction="none", delta=DELTA) * batch.weight).mean() / DELTA
 
 
@@ -146,13 +161,15 @@ def explained(
 
 def train_editor(
     folder: Path, held: Path | None, out: Path, shape: EditorShape, spec: TrainSpec,
-    about: Mapping[str, object] | None = None, log: Callable[[str], object] = lambda _: None,
+    about: Mapping[str, object] | None = None, start: Path | None = None,
+    log: Callable[[str], object] = lambda _: None,
 ) -> dict[str, object]:  # fmt: skip
     """Train on the blocks of ``folder``, rereading it as more are drawn; write the weights, and return their card.
 
-    ``about`` is added to the card: ``held`` names for each attribute what stayed in the pairs.
+    ``start`` has the weights of an editor to continue from. ``about`` is added to the card: ``held`` names for each
+    attribute what stayed in the pairs.
     """
-    trainer = Trainer(Pairs(folder), shape, spec, out.with_suffix(".checkpoint"))
+    trainer = Trainer(Pairs(folder), shape, spec, out.with_suffix(".checkpoint"), start)
     unseen = Pairs(held) if held else None
     while trainer.run(EVERY, log):
         trainer.pairs.read()
