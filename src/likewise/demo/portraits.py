@@ -57,22 +57,23 @@ method = "encoder"               # fast; "refine" is more accurate, half a minut
 kind = "trials"                  # by the mean and the difference of their scores along the shipped directions
 features = "scores"              # (without that of the contrast); no label is used
 
-[match]
-caliper = {{ distance = "1sd" }}
+[match]                          # ... the most trials, one an identity, that are balanced in every score
+method = "cardinality"
+max_smd = 0.1
 
 [[variant]]                      # alternative designs (specification curve)
-name = "optimal"
-method = "optimal"
-caliper = {{ distance = "1sd" }}
+name = "the largest balanced sample"
+method = "cardinality"
+keep = 1.0
 
 [[variant]]
-name = "a wider caliper"
-caliper = {{ distance = "1.5sd" }}
+name = "nearest"
+caliper = {{ distance = "1sd" }}
 
 [[variant]]
 name = "with labels"
-exact = ["drawn_eyeglasses"]
-caliper = {{ drawn_age = 0.6 }}
+method = "cardinality"
+balance = ["drawn_age", "drawn_eyeglasses", "drawn_smile", "drawn_light"]
 {raters}
 [[rater]]                        # a classifier under audit
 kind = "classifier"
@@ -113,11 +114,15 @@ name = "{name}"
 
 
 def attribute_axes(directions: Directions, generator: Generator) -> AttributeAxes:
-    """Return the attribute axes of a generator from its directions; gender increases toward the focal level."""
+    """Return the attribute axes of a generator from its directions; gender increases toward the focal level.
+
+    A step holds every other direction, not only those of the other axes: an attribute whose step moved pose or
+    background along would separate the groups in them, and no sample could be balanced.
+    """
     names = list(AXES.values())
     signs = [_toward(directions, column) for column in names]
     rows = [directions.names.index(column) for column in names]
-    steps = [directions.step(column, hold=[other for other in names if other != column]) for column in names]
+    steps = [directions.step(column, hold=[other for other in directions.names if other != column]) for column in names]
     return AttributeAxes(
         mean=generator.mean_w().astype(np.float64),
         scores=directions.gradients[rows] * np.array(signs)[:, None],

@@ -12,10 +12,13 @@ is one more linear program.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 
+from likewise.design.cardinality.native_output import without_lines
 from likewise.design.cardinality.problem import Floats, Mask, Problem
 from likewise.errors import ExecutorError
 
@@ -64,7 +67,7 @@ def decided(problem: Problem, ones: Mask, open_: Mask, size: int) -> Mask | None
     exact = _exactly(problem)
     right = np.r_[np.zeros(exact.shape[0] - 1), float(size)] - exact @ ones.astype(np.float64)
     equal = sparse.hstack([exact[:, units], sparse.csr_array((exact.shape[0], 1))], format="csr")
-    found = milp(
+    found = _branch_and_bound(
         np.r_[np.zeros(len(units)), 1.0], integrality=np.r_[np.ones(len(units), dtype=np.int64), 0],
         bounds=Bounds(0, 1),
         constraints=[LinearConstraint(free, -np.inf, upper), LinearConstraint(equal, right, right)],
@@ -83,7 +86,7 @@ def branched(problem: Problem) -> tuple[Mask, int]:
     rows = sparse.vstack([*_balance(problem), _people(problem)], format="csr")
     upper = np.r_[np.zeros(limits), np.ones(_count(problem))]
     equal, most = _equal(problem), np.inf if problem.most is None else float(problem.most)
-    found = milp(
+    found = _branch_and_bound(
         -problem.focal.astype(np.float64), integrality=np.ones(len(problem.focal), dtype=np.int64), bounds=Bounds(0, 1),
         constraints=[LinearConstraint(rows, -np.inf, upper), LinearConstraint(equal, 0, 0),
                      LinearConstraint(_size(problem), -np.inf, most)],
@@ -94,6 +97,12 @@ def branched(problem: Problem) -> tuple[Mask, int]:
     if found.x is None:
         return np.zeros(len(problem.focal), dtype=bool), bound
     return np.asarray(found.x > 0.5), bound
+
+
+def _branch_and_bound(cost: Floats, **given: Any) -> OptimizeResult:
+    """Solve a mixed-integer program; HiGHS prints lines of its own meanwhile, whatever its options say."""
+    with without_lines(b"Highs"):
+        return milp(cost, **given)
 
 
 def _limits(problem: Problem) -> int:
