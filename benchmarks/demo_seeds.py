@@ -2,10 +2,10 @@
 
 Run: python -m benchmarks.demo_seeds [SEEDS] [--first 0] [--keep demo_seeds.csv] [--work FOLDER] [--identities N]
 
-Each seed draws the identities and their counterfactual twins of `likewise demo`, projects the images by the encoder,
+Each seed draws the identities and the counterfactual twins of `likewise demo`, projects the images by the encoder,
 matches trials by the demo's own plan and rates them with both recognizers; edits and simulated raters are left out. The
 truth is that of the twins. A seed that is in the file of results is not run again, and a seed that was interrupted
-goes on where it stopped. Printed: how often the matched, unadjusted interval holds the truth, the mean bias, and the share of
+keeps its images. Printed: how often the matched, unadjusted interval holds the truth, the mean bias, and the share of
 the unmatched bias that is gone.
 """
 

@@ -28,7 +28,12 @@ def test_plan_is_valid(tmp_path):
         assert [rater.name for rater in plan.rater] == ["dlib", "faceplugin", "efficientnet-lite"]
         assert plan.report.show_images
         assert plan.matches_trials
-        assert [variant.name for variant in plan.variant] == ["optimal", "a wider caliper", "with labels"]
+        assert [variant.name for variant in plan.variant] == [
+            "the largest balanced sample",
+            "nearest trials",
+            "without labels",
+        ]
+        assert (plan.match.method, plan.match.tolerance, plan.units.own_step) == ("cardinality", 0.1, "own_step.npz")
 
 
 def test_every_network_is_in_the_catalog():

@@ -7,13 +7,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from likewise.audit.context import StageContext
 from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
-from likewise.design.features import freed_components, scores
+from likewise.design.features import Floats, freed_components, scores, without_direction
 from likewise.design.match import match
 from likewise.errors import PlanError, TableError, nearest, some
 from likewise.latents.directions import shipped, shipped_names
@@ -33,16 +34,22 @@ def matching_options(plan: Plan) -> dict[str, Any]:
         "secondary_distance": [asdict(entry) for entry in plan.secondary_distance],
         "reference_difficulty": plan.reference_difficulty and asdict(plan.reference_difficulty),
         "precomputed_distances": plan.precomputed_distances and asdict(plan.precomputed_distances),
-        "units": asdict(plan.units) if plan.units != UnitsPlan() else None,
+        "units": _units_options(plan.units) if plan.units != UnitsPlan() else None,
     }
     return {name: value for name, value in every.items() if value}
+
+
+def _units_options(units: UnitsPlan) -> dict[str, Any]:
+    """Return the section as older plans have it: without what is not set, so that they are not run again."""
+    return {name: value for name, value in asdict(units).items() if name != "own_step" or value}
 
 
 def matching_files(plan: Plan) -> tuple[str, ...]:
     """Return the files that a matching reads."""
     hard, given = plan.reference_difficulty, plan.precomputed_distances
     vectors = tuple(entry.vectors for entry in plan.secondary_distance if entry.vectors)
-    return (*vectors, *(hard.files if hard else ()), *(given.files if given else ()))
+    own = (plan.units.own_step,) if plan.units.own_step else ()
+    return (*vectors, *(hard.files if hard else ()), *(given.files if given else ()), *own)
 
 
 def number_of_focal(context: StageContext) -> int:
@@ -80,13 +87,27 @@ def features_of(context: StageContext) -> Vectors | None:
     if units.features == "scores":
         known, own = shipped(context.plan.project.generator), left_out_direction(context.plan)
         named = dict(zip(known.names, known.gradients, strict=True))
-        return scores(vectors, {name: gradient for name, gradient in named.items() if name != own})
+        freed = without_direction(vectors, **_given_step(context, named[own])) if units.own_step else vectors
+        return scores(freed, {name: gradient for name, gradient in named.items() if name != own})
     count = units.components
     if units.features == "auto":
         if vectors.values.ndim == 2 and vectors.values.shape[1] <= count:
-            return vectors
+            return without_direction(vectors, **_given_step(context)) if units.own_step else vectors
         count = min(count, max(_smaller_group(context) // PEOPLE_EACH, 2))
-    return freed_components(vectors, count, **_conditional_direction(context))
+    own_direction = _given_step(context) if units.own_step else _conditional_direction(context)
+    return freed_components(vectors, count, **own_direction)
+
+
+def _given_step(context: StageContext, gradient: Floats | None = None) -> dict[str, Any]:
+    """Return the step that the plan names, and the gradient of the attribute's score; by default the step's own."""
+    path = context.plan.units.own_step
+    given = context.vectors(context.file(path)).values
+    width = context.latents().values.shape[-1]
+    if given.shape[0] != 1 or given.shape[-1] != width:
+        problem = f"{path} (own_step in [units]) has shape {tuple(given.shape)}"
+        raise PlanError(problem, fix=f"It needs one row of {width} numbers, as the vectors have.")
+    step = np.asarray(given, dtype=np.float64).reshape(-1, width).mean(axis=0)
+    return {"step": step, "gradient": step if gradient is None else gradient}
 
 
 def _smaller_group(context: StageContext) -> int:

@@ -158,7 +158,7 @@ def check(folder: str, decode: bool, measure: bool, as_json: bool) -> None:
 @cli.command()
 @click.argument("folder", metavar="[DIR]", default="demo")
 @click.option("--toy", is_flag=True, help="A small simulation of drawings: no networks, no downloads, under a minute.")
-@click.option("--identities", type=int, help="Number of identities; default: 100, of the toy 400.")
+@click.option("--identities", type=int, help="Number of identities; default: 120, of the toy 400.")
 @click.option("--confounding", default=1.0, show_default=True, help="Association of the covariates with the attribute.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--allow", multiple=True, metavar="TERMS", help="Accept terms of weights, e.g. research-only.")

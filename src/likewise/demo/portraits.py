@@ -17,6 +17,7 @@ from likewise.audit.folder.store import PLAN
 from likewise.demo.data_sections import data_sections
 from likewise.errors import StoreError, TableError
 from likewise.latents.directions import Directions, shipped
+from likewise.latents.response import encoded_step
 from likewise.rating.rate import Embedding
 from likewise.runtime.cpu import configure_cpu
 from likewise.runtime.executor import Executor
@@ -40,6 +41,7 @@ AXES = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "pre
          "smile": "predicted_smile"}  # fmt: skip
 """The shipped direction of each attribute axis of the portraits."""
 _CHUNK, LEVEL = 24, 0.95
+OWN_STEP, RESPONSE_FACES = "own_step.npz", 24
 _SETTINGS = "portraits.txt"  # the settings of the portraits in a folder, so that others are not mistaken for them
 
 _PLAN = """\
@@ -55,25 +57,27 @@ method = "encoder"               # fast; "refine" is more accurate, half a minut
 
 [units]                          # ... recognizers rate trials, so trials are matched: all two images of one identity,
 kind = "trials"                  # by the mean and the difference of their scores along the shipped directions
-features = "scores"              # (without that of the contrast); no label is used
+features = "scores"              # (without that of the contrast)
+own_step = "{own_step}"        # what the encoder reads as the contrast alone, measured on other drawn faces, is removed
 
-[match]                          # ... the most trials, one an identity, that are balanced in every score
+[match]                          # ... many trials, one an identity, balanced in every score and in every covariate
 method = "cardinality"
 max_smd = 0.1
+balance = [{covariates}]
 
 [[variant]]                      # alternative designs (specification curve)
 name = "the largest balanced sample"
 method = "cardinality"
 keep = 1.0
+balance = [{covariates}]
 
 [[variant]]
-name = "nearest"
+name = "nearest trials"
 caliper = {{ distance = "1sd" }}
 
 [[variant]]
-name = "with labels"
+name = "without labels"
 method = "cardinality"
-balance = ["drawn_age", "drawn_eyeglasses", "drawn_smile", "drawn_light"]
 {raters}
 [[rater]]                        # a classifier under audit
 kind = "classifier"
@@ -165,6 +169,8 @@ class Demo:
             with self.reporter.task(f"render {place}", len(wanted)) as progress:
                 for _ in self.executor.map(work, wanted, progress=progress):
                     pass
+        step = encoded_step(generator, axes.steps[0], faces=RESPONSE_FACES, seed=self.portraits.seed)
+        step.write(self.folder / OWN_STEP)
         self.portraits.table().write(self.folder / "faces.csv")
         write_frame(self.folder / "people.csv", self.portraits.chances())
         known = [self.portraits.truth(), *(self._twin_effect(name) for name in RECOGNIZERS)]
@@ -189,10 +195,12 @@ class Demo:
             if several
             else f"chunk = {_CHUNK}"
         )
+        names = [covariate.column for covariate in COVARIATES]
         return _PLAN.format(
+            own_step=OWN_STEP, covariates=", ".join(f'"{name}"' for name in names),
             identities=self.portraits.identities, images_each=self.portraits.images_each, generator=GENERATOR,
             confounding=self.portraits.confounding,
-            data=data_sections(self.portraits.seed, (covariate.column for covariate in COVARIATES), CONTRAST),
+            data=data_sections(self.portraits.seed, names, CONTRAST),
             raters="".join(_RATER.format(name=name) for name in RECOGNIZERS), engine=engine,
         )  # fmt: skip
 

@@ -30,10 +30,10 @@ from likewise.tables import Contrast, Estimates, Images
 Floats = npt.NDArray[np.float64]
 CONTRAST = Contrast("drawn_gender", focal="female", reference="male")
 COVARIATES = (
-    Covariate("drawn_age", "age", 0.0, 1.0, -0.8, per_identity=True),
-    Covariate("drawn_eyeglasses", "eyeglasses", 0.30, 0.0, -0.50),
-    Covariate("drawn_smile", "smile", 0.50, 0.0, 0.40),
-    Covariate("drawn_light", "light", 0.0, 1.0, -0.8),
+    Covariate("drawn_age", "age", 0.0, 1.0, -0.5, per_identity=True),
+    Covariate("drawn_eyeglasses", "eyeglasses", 0.30, 0.0, -0.30),
+    Covariate("drawn_smile", "smile", 0.50, 0.0, 0.25),
+    Covariate("drawn_light", "light", 0.0, 1.0, -0.5),
 )
 """Confounders. Units are standard deviations over the generator's own faces; light is the exposure, in quarters."""
 AXIS_RANGE: Mapping[str, tuple[float, float]] = {"age": (-1.0, 1.0), "eyeglasses": (-0.7, 2.0), "smile": (-1.1, 1.1)}

@@ -193,9 +193,13 @@ class UnitsPlan:
     """The number of principal components, at most."""
     own: str = ""
     """The direction of the contrast's own attribute, which is left out; empty: that of the same name."""
+    own_step: str = ""
+    """A file of vectors with one row: how the vectors change with the attribute alone. What a unit owes to the
+    attribute is removed along it before scores or components are taken."""
 
     def __post_init__(self) -> None:
         if self.components < 1:
             raise PlanError(f"components is {self.components} in [units]", fix="Use 1 or more.")
-        if self.own and self.features == "latents":
-            raise PlanError("own has no effect in [units] with features = 'latents'", fix="Remove it.")
+        for name in ("own", "own_step"):
+            if getattr(self, name) and self.features == "latents":
+                raise PlanError(f"{name} has no effect in [units] with features = 'latents'", fix="Remove it.")

@@ -10,7 +10,7 @@ from likewise.errors import SpecError, WeightsError
 from likewise.runtime.progress import reporter
 from likewise.weights.cache import entry
 
-IDENTITIES, TOY_IDENTITIES = 100, 400
+IDENTITIES, TOY_IDENTITIES = 120, 400
 
 
 def start_demo(
