@@ -20,8 +20,13 @@ _PLAN = """\
 [project]                        # matched pairs: project each image into the latent space
 generator = "world"
 
-[match]                          # ... and match images across the contrast
-caliper = {{ distance = 4.5 }}     # the attribute itself contributes 4
+[units]                          # ... a recognizer and people rate trials, so trials are matched, by the mean and
+kind = "trials"                  # the difference of their scores along the shipped directions (without the contrast's)
+features = "scores"
+
+[match]                          # ... many trials, one an identity, that are balanced in every score; then paired
+method = "cardinality"
+max_smd = 0.1
 
 [[rater]]                        # a recognizer under audit
 kind = "recognizer"

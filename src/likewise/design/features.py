@@ -110,7 +110,7 @@ def principal_components(vectors: Vectors, count: int) -> Vectors:
 
 
 def row_groups(vectors: Vectors) -> Vectors:
-    """Return W+ as three means of rows (coarse, middle and fine layers), ``[n, 3, D]``; others as they are.
+    """Return W+ as three means of rows (coarse, middle and fine layers), ``[n, 3, D]``; of few rows their mean.
 
     Layers of a generator differ in what they draw (pose and shape, features, color and texture), and one mean over all
     rows hides the coarse ones behind the many fine ones.
@@ -123,8 +123,10 @@ def row_groups(vectors: Vectors) -> Vectors:
     >>> row_groups(Vectors(["1"], np.ones((1, 18, 5)), source="W+")).values.shape
     (1, 3, 5)
     """
-    if vectors.values.ndim != 3 or vectors.values.shape[1] < 6:
+    if vectors.values.ndim != 3:
         return vectors
+    if vectors.values.shape[1] < 6:
+        return mean_row(vectors)
     rows = vectors.values.shape[1]
     ends = (0, 4, max(round(rows * _MIDDLE), 5), rows)
     parts = [vectors.values[:, low:high].mean(axis=1, dtype=np.float64) for low, high in pairwise(ends)]
