@@ -42,7 +42,7 @@ def test_rows_of_w_plus_are_grouped_coarse_middle_fine():
     wide = np.repeat(np.arange(18.0)[None, :, None], 2, axis=2)
     groups = row_groups(lw.Vectors(["1"], wide, source="W+")).values
     assert groups[0, :, 0].tolist() == [1.5, 5.5, 12.5]
-    assert row_groups(lw.Vectors(["1"], wide[:, :4], source="W+")).values.shape == (1, 4, 2)
+    assert row_groups(lw.Vectors(["1"], wide[:, :4], source="W+")).values.shape == (1, 2)  # of few rows the mean
 
 
 def test_what_has_no_components_is_an_error():

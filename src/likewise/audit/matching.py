@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from likewise.audit.context import StageContext
 from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
+from likewise.design.cardinality.matching import SeparatedError
 from likewise.design.features import Floats, freed_components, scores, without_direction
 from likewise.design.match import match
 from likewise.errors import PlanError, TableError, nearest, some
@@ -52,6 +54,21 @@ def matching_files(plan: Plan) -> tuple[str, ...]:
     return (*vectors, *(hard.files if hard else ()), *(given.files if given else ()), *own)
 
 
+def unmatched_trials(plan: Plan) -> list[str]:
+    """Return a note where single images are matched although recognizers rate trials.
+
+    A plan without [units] keeps matching images, so that a plan that was fixed before does not change its numbers; the
+    note says what that means and which lines match trials. References of equal difficulty are a design of their own.
+    """
+    if plan.matches_trials or not plan.recognizes or plan.match.references or plan.precomputed_distances:
+        return []
+    return [
+        "Single images are matched, but recognizers rate trials of two images, so that the matched estimates are not "
+        'balanced by trial. Add [units] with kind = "trials" and features = "auto", and set method = "cardinality" in '
+        "[match]."
+    ]
+
+
 def number_of_focal(context: StageContext) -> int:
     """Count the focal images: the work of a matching."""
     return int((context.plan.contrast.side(context.images()) == 1).sum())
@@ -77,6 +94,30 @@ def matched(context: StageContext, spec: MatchSpec, progress: Progress, *, of_im
         progress=progress,
         **precomputed_numbers(context, spec),
     )
+
+
+def matched_or_nearest(
+    context: StageContext, spec: MatchSpec, progress: Progress, *, of_images: bool = False
+) -> Matches:
+    """Match by the plan's design; where no sample is balanced, take the closest pairs, and say that they are not.
+
+    No balanced sample exists where the groups do not overlap in what is balanced, e.g. in vectors that hold the
+    attribute itself. The closest half leaves less bias than all nearest pairs (docs/matching.md).
+    """
+    with suppress(SeparatedError):
+        found = matched(context, spec, progress, of_images=of_images)
+        if len(found) or spec.method != "cardinality":
+            return found
+    most = max(_smaller_group(context) // 2, 2)
+    nearest_spec = replace(spec, method="nearest", max_smd=None, keep=MatchSpec.keep, balance=(), max_pairs=most)
+    second = matched(context, nearest_spec, progress, of_images=of_images)
+    note = (
+        f"Not balanced: no sample has every balanced number within {spec.tolerance:g}, so the closest pairs are taken "
+        f"({len(second)}, of at most half of the smaller group). The vectors may hold the attribute itself: name its "
+        "own direction (own or own_step in [units]), balance columns of the table ([encode] columns), or add images"
+    )
+    context.notes.append(f"{note}.")
+    return second.with_note(note)
 
 
 def features_of(context: StageContext) -> Vectors | None:

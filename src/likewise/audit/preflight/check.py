@@ -17,6 +17,7 @@ import pandas as pd
 
 from likewise.audit.folder.artifacts import IMAGES
 from likewise.audit.folder.store import PLAN, Folder
+from likewise.audit.matching import unmatched_trials
 from likewise.audit.needs import is_missing, needs_of
 from likewise.audit.plan.design_sections import PrecomputedAnswers
 from likewise.audit.plan.model import Plan
@@ -69,6 +70,7 @@ def check_audit(root: str | Path, *, decode: bool = False, measure: bool = False
     check_components(found, folder, plan, stages, names_only=False)
     check_matched_features(found, folder, plan, stages, images)
     check_services(found, folder, plan)
+    found.notes += unmatched_trials(plan)
     if not plan.rater and not plan.precomputed and plan.collect is None:
         found.notes.append("the plan has no rater: the report will show the design alone")
     if measure and found.ready and plan.data.images and images is not None:

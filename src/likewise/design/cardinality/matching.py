@@ -28,6 +28,10 @@ _AT_ONCE = 1024  # focal units that are compared with the other side together
 _EMPTY = ("no level, focal", "no level, reference")
 
 
+class SeparatedError(SpecError):
+    """A number tells the groups apart exactly, so that no sample is balanced in it."""
+
+
 @dataclass(frozen=True)
 class Cardinal:
     """The arguments of a cardinality matching, in terms of its units."""
@@ -80,7 +84,7 @@ def standardized(numbers: Floats, focal: int) -> Floats:
     apart = np.abs(numbers[:focal].mean(axis=0) - numbers[focal:].mean(axis=0))
     if (~varies & (apart > 0)).any():
         fix = "Leave it out: no sample can be balanced in it."
-        raise SpecError("A number is constant within each group and differs between them", fix=fix)
+        raise SeparatedError("A number is constant within each group and differs between them", fix=fix)
     scaled: Floats = numbers[:, varies] / spread[varies]
     return scaled
 

@@ -103,6 +103,13 @@ class Matches(Table):
         self._set(_ledger=self._proved(rules), _dropped=gone)
         self._check_sums()
 
+    def with_note(self, note: str) -> Matches:
+        """Return the same matches with another note."""
+        return Matches(
+            self.frame, spec=self.spec, ledger=self.ledger, dropped=self.dropped, offered=self.offered, note=note,
+            estimand=self.estimand, unit=self.unit,
+        )  # fmt: skip
+
     def _checked(self, frame: pd.DataFrame) -> pd.DataFrame:
         frame = need_frame(frame, "Matches")
         need_columns(frame, ["pair", "a", "b"], "Matches")

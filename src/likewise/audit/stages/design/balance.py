@@ -8,7 +8,7 @@ from typing import Any
 
 from likewise.audit.context import StageContext
 from likewise.audit.folder.artifacts import BALANCE, DESCRIBED, IMAGES, LATENTS, MATCHES, TRIALS
-from likewise.audit.matching import precomputed_numbers
+from likewise.audit.matching import features_of, precomputed_numbers
 from likewise.audit.plan.model import Plan
 from likewise.audit.stage import Stage
 from likewise.design.balance.multivariate import dropped_profile, energy, joint, most_apart
@@ -54,7 +54,9 @@ class Balance(Stage):
             weights = score_weights(fit)
             parts.append(overlap(fit, plan.contrast))
         units = context.units()
-        found = balance(images, plan.contrast, pairs, covariates=names, units=units, weights=weights)
+        replaced = plan.match.method == "cardinality" and pairs.spec is not None and pairs.spec.method != "cardinality"
+        space = features_of(context) if replaced else None  # what could not be balanced is named
+        found = balance(images, plan.contrast, pairs, covariates=names, units=units, weights=weights, vectors=space)
         reached = verdict(found, sample="matched" if len(pairs) > 1 else "all")
         every = Estimates.together([found, *parts, *_jointly(context, found, pairs)])
         context.summary = {"rows": len(every), "verdict": reached.sentence}

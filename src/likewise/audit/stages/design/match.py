@@ -7,7 +7,13 @@ from typing import Any
 
 from likewise.audit.context import StageContext
 from likewise.audit.folder.artifacts import DESCRIBED, EMBEDDINGS, FIDELITY, IMAGES, LATENTS, MATCHES, TRIALS
-from likewise.audit.matching import matched, matching_files, matching_options, number_of_focal
+from likewise.audit.matching import (
+    matched_or_nearest,
+    matching_files,
+    matching_options,
+    number_of_focal,
+    unmatched_trials,
+)
 from likewise.audit.plan.model import Plan
 from likewise.audit.raters.independence import warn_shared_family
 from likewise.audit.stage import Stage
@@ -37,7 +43,8 @@ class Match(Stage):
         """Write the matched pairs."""
         plan = context.plan
         with context.reporter.task("match", number_of_focal(context)) as progress:
-            found = matched(context, plan.match, progress)
+            found = matched_or_nearest(context, plan.match, progress)
+        context.notes += unmatched_trials(plan)
         for entry in plan.design_recognizers:
             family = create("recognizer", entry.name, entry.options).family
             context.notes += warn_shared_family(context.folder, plan, entry.name, family)

@@ -7,7 +7,7 @@ from typing import Any
 
 from likewise.audit.context import StageContext
 from likewise.audit.folder.artifacts import DESCRIBED, EMBEDDINGS, FIDELITY, IMAGE_MATCHES, IMAGES, LATENTS
-from likewise.audit.matching import matched, matching_files, matching_options, number_of_focal
+from likewise.audit.matching import matched_or_nearest, matching_files, matching_options, number_of_focal
 from likewise.audit.plan.model import Plan
 from likewise.audit.raters.planned import classifies
 from likewise.audit.stage import Stage
@@ -40,6 +40,6 @@ class MatchImages(Stage):
         plan = context.plan
         spec = replace(plan.match, preset="")
         with context.reporter.task("match-images", number_of_focal(context)) as progress:
-            found = matched(context, spec, progress, of_images=True)
+            found = matched_or_nearest(context, spec, progress, of_images=True)
         context.summary = {"pairs": len(found), **({"note": found.note} if found.note else {})}
         found.write(context.path(IMAGE_MATCHES))
