@@ -213,7 +213,7 @@ def replaced(audit, old: str, new: str) -> None:
             'features = "components"',
             r"components = 40, but 120 vectors of \d+ numbers have \d+.*Set components to \d+ or less",
         ),
-        ('features = "scores"', "No directions are shipped for the generator 'world'"),
+        ('features = "scores"\nown = "measured_gendr"', "Unknown direction 'measured_gendr' as own"),
     ],
 )
 def test_features_that_the_latents_do_not_have_are_found_before_any_work(audit, capsys, units, says):
