@@ -111,6 +111,7 @@ KNOWN = {
     ),
     "study_load": Benchmark(("--seconds", "5", "--only", "sqlite"), modules=("sqlalchemy", "starlette")),
     "world_coverage": Benchmark(("20",), ("400",)),
+    "demo_seeds": Benchmark(("1",), ("20",), weights=("mobilestylegan-ffhq", "dlib-resnet", "faceplugin")),
     "coverage": Benchmark(("--seeds", "20", "--clusters", "50")),
     "fader": Benchmark(
         by_hand="python benchmarks/fader.py FACES WEIGHTS: needs a folder of faces and a trained network"
