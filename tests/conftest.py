@@ -60,16 +60,8 @@ def world() -> Drawn:
 
 @pytest.fixture
 def audit(tmp_path: Path) -> Path:
-    """An audit folder with the images, the table and the plan of a small world, before any run.
-
-    40 identities are too few for the balanced trials of the demo's own plan; here single images are matched.
-    """
+    """An audit folder with the images, the table and the plan of a small world, before any run."""
     make_toy(tmp_path / "audit", identities=40, confounding=1.0, seed=3, reporter=Quiet())
-    plan = tmp_path / "audit" / "audit.toml"
-    before, _, rest = plan.read_text(encoding="utf-8").partition("[units]")
-    after = rest.partition("[[rater]]")[2]
-    by_image = "[match]\ncaliper = { distance = 4.5 }     # the attribute itself contributes 4\n\n"
-    plan.write_text(f"{before}{by_image}[[rater]]{after}", encoding="utf-8")
     return tmp_path / "audit"
 
 

@@ -11,6 +11,20 @@ from likewise.simulation import World
 from likewise.simulation.world import CONTRAST, COVARIATES
 from likewise.tables.io import write_text
 
+ENOUGH = 150  # identities, from which balanced trials are plenty; fewer are for trying things out
+_TRIALS = """\
+[units]                          # ... a recognizer and people rate trials, so trials are matched, by the mean and
+kind = "trials"                  # the difference of their scores along the shipped directions (without the contrast's)
+features = "scores"
+
+[match]                          # ... many trials, one an identity, that are balanced in every score; then paired
+method = "cardinality"
+max_smd = 0.1
+"""
+_IMAGES = """\
+[match]                          # ... and match images across the contrast: these are too few for balanced trials
+caliper = { distance = 4.5 }     # the attribute itself contributes 4
+"""
 STRENGTHS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 
 _PLAN = """\
@@ -20,15 +34,7 @@ _PLAN = """\
 [project]                        # matched pairs: project each image into the latent space
 generator = "world"
 
-[units]                          # ... a recognizer and people rate trials, so trials are matched, by the mean and
-kind = "trials"                  # the difference of their scores along the shipped directions (without the contrast's)
-features = "scores"
-
-[match]                          # ... many trials, one an identity, that are balanced in every score; then paired
-method = "cardinality"
-max_smd = 0.1
-
-[[rater]]                        # a recognizer under audit
+{design}[[rater]]                        # a recognizer under audit
 kind = "recognizer"
 name = "world"
 
@@ -60,7 +66,7 @@ def make_toy(folder: Path, *, identities: int, confounding: float, seed: int, re
     """Write the toy demo to ``folder`` unless it is up to date, and report which."""
     world = World(identities=identities, confounding=confounding, seed=seed)
     plan = _PLAN.format(
-        identities=identities, confounding=confounding,
+        identities=identities, confounding=confounding, design=_TRIALS if identities >= ENOUGH else _IMAGES,
         data=data_sections(seed, (covariate.column for covariate in COVARIATES), CONTRAST),
         levels=", ".join(str(strength) for strength in STRENGTHS),
     )  # fmt: skip
