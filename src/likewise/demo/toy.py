@@ -34,7 +34,8 @@ _PLAN = """\
 [project]                        # matched pairs: project each image into the latent space
 generator = "world"
 
-{design}[[rater]]                        # a recognizer under audit
+{design}
+[[rater]]                        # a recognizer under audit
 kind = "recognizer"
 name = "world"
 
