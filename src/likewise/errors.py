@@ -7,6 +7,7 @@ LikewiseError                  exit code 1
 │   ├── ContrastError              a column or a factor level that does not occur
 │   ├── ImageError                 an image file that is missing, outside its folder or not decodable
 │   ├── SpecError                  an option that is unknown, contradictory or without effect
+│   │   └── SeparatedError         a number tells the groups apart exactly: nothing is balanced in it
 │   ├── PlanError                  audit.toml
 │   │   └── StudyError             study.toml, or a change to a frozen study
 │   │       └── StudyProblemsError several problems of one study.toml
@@ -134,6 +135,10 @@ class ImageError(InputError):
 
 class SpecError(InputError):
     """An option is unknown, contradicts another or has no effect."""
+
+
+class SeparatedError(SpecError):
+    """A number tells the groups apart exactly, so that no sample is balanced in it."""
 
 
 class PlanError(InputError):

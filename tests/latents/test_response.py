@@ -7,7 +7,7 @@ import pytest
 
 from likewise.errors import SpecError
 from likewise.latents.directions import mean_rows, shipped
-from likewise.latents.response import encoded_step
+from likewise.latents.encoder import encoded_step
 from likewise.runtime.registry import create
 
 

@@ -15,10 +15,9 @@ from likewise.audit.context import StageContext
 from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
-from likewise.design.cardinality.matching import SeparatedError
 from likewise.design.features import Floats, freed_components, scores, without_direction
 from likewise.design.match import match
-from likewise.errors import PlanError, TableError, nearest, some
+from likewise.errors import PlanError, SeparatedError, TableError, nearest, some
 from likewise.latents.directions import shipped, shipped_names
 from likewise.latents.fidelity import GATE
 from likewise.runtime.executor import Progress

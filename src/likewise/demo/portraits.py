@@ -17,7 +17,7 @@ from likewise.audit.folder.store import PLAN
 from likewise.demo.data_sections import data_sections
 from likewise.errors import StoreError, TableError
 from likewise.latents.directions import Directions, shipped
-from likewise.latents.response import encoded_step
+from likewise.latents.encoder import encoded_step
 from likewise.rating.rate import Embedding
 from likewise.runtime.cpu import configure_cpu
 from likewise.runtime.executor import Executor

@@ -19,17 +19,13 @@ from likewise.design.search.optimal import Optimal
 from likewise.design.search.points import points
 from likewise.design.search.result import Search, Side
 from likewise.design.search.scan import Scan
-from likewise.errors import SpecError, VectorError
+from likewise.errors import SeparatedError, SpecError, VectorError
 from likewise.runtime.executor import Silent
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
 
 Floats = npt.NDArray[np.float64]
 _AT_ONCE = 1024  # focal units that are compared with the other side together
 _EMPTY = ("no level, focal", "no level, reference")
-
-
-class SeparatedError(SpecError):
-    """A number tells the groups apart exactly, so that no sample is balanced in it."""
 
 
 @dataclass(frozen=True)
