@@ -94,7 +94,7 @@ def test_a_class_of_a_module_is_a_rater_on_the_command_line(audit, capsys, tmp_p
 def test_audit_and_report_are_called_and_still_packages():
     code = (
         "import likewise as lw, likewise.audit.folder.store, likewise.report.page; "
-        "assert callable(lw.audit) and callable(lw.report); print(lw.audit.store.PLAN)"
+        "assert callable(lw.audit) and callable(lw.report); print(lw.audit.folder.store.PLAN)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "audit.toml"
