@@ -62,3 +62,7 @@ def test_a_part_that_is_added_later_stops_the_run(data, capsys):
 def test_without_the_option_nothing_is_refused(data):
     folder = init(data, "--license", "any", "--generator", "mobilestylegan")
     assert read_plan(folder / "audit.toml").license == "any"
+
+
+def test_the_space_is_not_that_of_the_system_under_audit(data):
+    assert read_plan(init(data, "--rater", "recognizer:sface") / "audit.toml").encode.name == "dlib"

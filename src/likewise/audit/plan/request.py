@@ -16,6 +16,8 @@ FILES = ("scores", "embeddings", "labels")
 """The kinds of precomputed answers."""
 RATERS = ("recognizer", "classifier")
 PRESETS = ("quick", "standard", "thorough")
+COMMERCIAL = ("sface", "dlib")
+"""Recognizers that may be used commercially, whose features can serve as the space."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,8 @@ class AuditRequest:
         if self.license not in ("any", "commercial"):
             raise PlanError(f"--license is {self.license!r}", fix="Choose any or commercial.")
         if self.license == "commercial" and self.images and not spaces:  # the default generator is for research only
-            object.__setattr__(self, "encoder", "sface")
+            audited = {kind_and_name(name)[1] for name in self.rater}  # the space is not that of a system under audit
+            object.__setattr__(self, "encoder", next((e for e in COMMERCIAL if e not in audited), COMMERCIAL[0]))
         if not self.table and self.layout != "folders":
             raise PlanError("--table is missing", fix="Only --layout folders works without a table.")
 

@@ -71,6 +71,8 @@ def balance(
     if ruler not in RULERS:
         raise SpecError(f"ruler = {ruler!r} is unknown", fix=nearest(ruler, RULERS) or f"Known: {some(RULERS)}.")
     shown, columns = described_units(faces, contrast, covariates, units, vectors)
+    if not columns:
+        raise SpecError("There is nothing to compare", fix="Name covariates or give vectors.")
     _check_units(pairs, units)
     samples = samples_of(shown, contrast, pairs, weights)
     matched = {name: frame_of(shown, contrast, found) for name, found in _named(pairs).items()}
@@ -98,8 +100,6 @@ def described_units(
         flat = np.asarray(vectors.values, dtype=np.float64).reshape(len(vectors), -1)
         scored = {f"score {place + 1}": pd.Series(flat[:, place], index=vectors.keys) for place in range(flat.shape[1])}
         columns |= {name: column.reindex(faces.keys) for name, column in scored.items()}
-    if not columns:
-        raise SpecError("There is nothing to compare", fix="Name covariates or give vectors.")
     if units is None:
         return faces, columns
     made = trial_units(faces, units, contrast, MatchSpec())

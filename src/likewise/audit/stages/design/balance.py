@@ -55,7 +55,8 @@ class Balance(Stage):
             parts.append(overlap(fit, plan.contrast))
         units = context.units()
         replaced = plan.match.method == "cardinality" and pairs.spec is not None and pairs.spec.method != "cardinality"
-        space = features_of(context) if replaced else None  # what could not be balanced is named
+        # what could not be balanced is named; without covariates, the space itself is all that can be compared
+        space = features_of(context) if replaced or not names else None
         found = balance(images, plan.contrast, pairs, covariates=names, units=units, weights=weights, vectors=space)
         reached = verdict(found, sample="matched" if len(pairs) > 1 else "all")
         every = Estimates.together([found, *parts, *_jointly(context, found, pairs)])
@@ -80,7 +81,7 @@ def _jointly(context: StageContext, found: Estimates, pairs: Matches) -> list[Es
     if vectors is not None:
         apart = partial(energy, images, vectors, contrast, enough, most=COMPARED)
         parts += context.attempt("energy distance", apart)
-    if enough is None:
+    if enough is None or not names:
         return parts
     profile = partial(dropped_profile, images, contrast, enough, covariates=names)
     return parts + context.attempt("profile of the excluded images", profile)
