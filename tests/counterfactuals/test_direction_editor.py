@@ -100,7 +100,7 @@ def test_invalid_options_are_refused(directions, latents, few):
     with pytest.raises(SpecError, match="No direction was fitted for 'perceived_gendre'"):
         DirectionEditor(str(directions), generator="world", attribute="perceived_gendre")
     with pytest.raises(SpecError, match="No directions are shipped"):
-        DirectionEditor(generator="world")
+        DirectionEditor(generator="stylegan2")
     editor, _ = edited(directions, latents, few)
     with pytest.raises(VectorError, match="have no latent: 'stranger'"):
         editor.sweep(few[2][:1], LEVELS, ["stranger"])
