@@ -157,7 +157,7 @@ def test_the_deadline_is_for_the_whole_call(service, server, pictures, name, moo
     server.moods, begun = [mood], time.monotonic()
     with pytest.raises(ServiceError, match=r"no complete response within 0.5 s"):
         service(name, retries=0, timeout=0.5).score(pictures[:1])
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < 9  # a per-read timeout would take the whole 10 s
 
 
 @every
