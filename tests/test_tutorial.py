@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.report.page import PARTS
+from likewise.report.layout import PARTS
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", flags=re.DOTALL)

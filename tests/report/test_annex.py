@@ -7,8 +7,8 @@ import re
 import yaml
 
 import likewise as lw
+from likewise.report.layout import PARTS
 from likewise.report.names import Naming
-from likewise.report.page import PARTS
 from likewise.report.sections.annex import (
     PLACES,
     ai_act_rows,

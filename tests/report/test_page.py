@@ -14,9 +14,10 @@ import pytest
 import likewise as lw
 from likewise.cli.main import main
 from likewise.errors import LikewiseError
+from likewise.report.layout import PARTS
 from likewise.report.names import Naming
 from likewise.report.numbers import interval, number, p_value, percent
-from likewise.report.page import PARTS, cleaned, write_report
+from likewise.report.page import cleaned, write_report
 from likewise.report.sections.findings.labels import many_labels
 from likewise.report.sections.findings.slopes import unchanged
 from report.rows import balance_of, make_point, make_row, operating_rows
