@@ -42,7 +42,7 @@ def test_a_direction_is_drawn_in_three_spaces(projected, capsys, tmp_path):
     )
     assert code == 0, err
     apart = [float(found) for found in re.findall(r"(?:restricted|regularized) ([\d.e-]+)", out)]
-    assert "perceived_gender in three spaces" in out
+    assert "measured_gender in three spaces" in out  # the first of the shipped directions
     restricted, regularized, free = apart
     assert restricted <= regularized < 1e-6 < free, "the world's faces lie in W, so lambda finds them there"
     drawn = cells(decode(tmp_path / "s.png"), 3, 5)

@@ -29,7 +29,7 @@ def test_original_reconstruction_and_edits_are_drawn(projected, capsys):
     assert code == 0, err
     path = next((audit / "shown").iterdir())
     assert str(path) in out
-    assert "perceived_gender" in out
+    assert "along measured_gender" in out  # the shipped direction about the contrast
     page = decode(path)
     whole = create("generator", "world").synthesize(Vectors.read(audit / "latents").take([image]))
     again = shrunk(to_pictures(whole), 128)[0]
