@@ -78,3 +78,13 @@ def test_det_points_are_those_of_one_recognizer_in_order():
     assert det_points(estimates, "s")["fmr"].tolist() == [0.01, 0.5]
     assert len(operating_quantities(estimates)) == 4
     assert det_points(lw.Estimates.of([make_row()]), "r").empty
+
+
+def test_remarks_on_other_designs_say_nothing_about_the_plans():
+    """The specification curve holds designs that leave covariates apart; the plan's own may be balanced."""
+    remark = "jackknife by pair; |SMD| > 0.1 left in age"
+    other = lw.Estimates.of([make_row(sample="design: nearest", method=remark)])
+    own = lw.Estimates.of([make_row(sample="matched", method=remark)])
+    balanced = balance_of(age=(-0.9, -0.05))
+    assert Naming.of(balanced, other).balanced
+    assert not Naming.of(balanced, own).balanced

@@ -41,9 +41,16 @@ class Naming:
 
     @classmethod
     def of(cls, balance: Estimates | None, estimates: Estimates | None = None) -> Naming:
-        """Read from the balance table, and from remarks on matched gaps, whether the design is balanced."""
-        apart = balance is not None and bool(unbalanced(balance))
-        return cls(balanced=not apart and (estimates is None or not estimates.frame["method"].map(imbalance).any()))
+        """Read from the balance table, and from remarks on matched gaps, whether the design is balanced.
+
+        Other designs of the specification curve have remarks of their own, which say nothing about the plan's.
+        """
+        if balance is not None and unbalanced(balance):
+            return cls(balanced=False)
+        if estimates is None:
+            return cls()
+        frame = estimates.frame
+        return cls(balanced=not frame.loc[frame["sample"] == "matched", "method"].map(imbalance).any())
 
     @property
     def matched(self) -> str:

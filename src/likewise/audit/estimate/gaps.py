@@ -85,7 +85,9 @@ def _beside_matching(context: StageContext, genuine: Trials | None) -> dict[str,
     weights: dict[str, pd.Series] = {}
     for name, make in (("overlap-weighted", overlap_weights), ("entropy-balanced", entropy_weights)):
         try:
-            weights[name] = make(context.images(), plan.contrast, units=genuine, vectors=features)
+            weights[name] = make(
+                context.images(), plan.contrast, covariates=plan.match.balance, units=genuine, vectors=features
+            )
         except SpecError as error:
             context.notes.append(f"No {name} estimate: {error}")
     return {"balanced": features, "weights": weights}
