@@ -11,16 +11,12 @@ decisions of both.
 
 from __future__ import annotations
 
-import argparse
-import time
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.coverage_hard import arrays_of
-from benchmarks.null_worlds import CONTRAST, LABELS, RECOGNIZERS, NullWorld, edited_labels, matched_images, table_of
+from benchmarks.null_worlds import CONTRAST, LABELS, RECOGNIZERS, NullWorld, edited_labels, matched_images, run_worlds
 from likewise.analysis.gaps.rating_arrays import RatingArrays
 from likewise.analysis.gaps.rows import Gap
 from likewise.analysis.labels import simultaneous_level
@@ -114,28 +110,5 @@ def world_decisions(seed: int, **sizes: int) -> dict[str, bool]:
     }
 
 
-def main() -> None:
-    """Print for each type of sentence the share of worlds in which it claims a difference."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worlds", type=int, default=400)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--keep", type=Path, help="CSV of results: worlds that are there are not drawn again")
-    options = parser.parse_args()
-    known = pd.read_csv(options.keep, index_col="seed") if options.keep and options.keep.exists() else pd.DataFrame()
-    rows = {int(str(seed)): dict(row) for seed, row in known.iterrows()}
-    start = time.process_time()
-    for seed in range(options.first, options.first + options.worlds):
-        if seed in rows:
-            continue
-        rows[seed] = world_decisions(seed)
-        if options.keep and len(rows) % 20 == 0:
-            pd.DataFrame.from_dict(rows, orient="index").rename_axis("seed").to_csv(options.keep)
-    table = pd.DataFrame.from_dict(rows, orient="index").astype(bool)
-    if options.keep:
-        table.rename_axis("seed").to_csv(options.keep)
-    print(f"{len(table)} worlds, {time.process_time() - start:.0f} CPU s")
-    print(table_of(table))
-
-
 if __name__ == "__main__":
-    main()
+    run_worlds(__doc__, world_decisions)

@@ -18,7 +18,7 @@ import argparse
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -281,9 +281,9 @@ def table_of(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def run_worlds(description: str | None, decide: Callable[[int], Mapping[str, bool]]) -> None:
     """Print for each type of sentence the share of worlds in which it claims a difference."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=400)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--keep", type=Path, help="CSV of results: worlds that are there are not drawn again")
@@ -293,8 +293,7 @@ def main() -> None:
     start = time.process_time()
     for seed in range(options.first, options.first + options.worlds):
         if seed not in rows:
-            with tempfile.TemporaryDirectory() as name:
-                rows[seed] = world_claims(seed, Path(name))
+            rows[seed] = dict(decide(seed))
             if options.keep and seed % 10 == 9:
                 pd.DataFrame.from_dict(rows, orient="index").rename_axis("seed").to_csv(options.keep)
     table = pd.DataFrame.from_dict(rows, orient="index").astype(bool)
@@ -304,5 +303,10 @@ def main() -> None:
     print(table_of(table))
 
 
+def _claims(seed: int) -> Mapping[str, bool]:
+    with tempfile.TemporaryDirectory() as name:
+        return world_claims(seed, Path(name))
+
+
 if __name__ == "__main__":
-    main()
+    run_worlds(__doc__, _claims)

@@ -12,8 +12,8 @@ import csv
 import hashlib
 import json
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import ServiceError, SpecError
-from likewise.runtime.config import Source, validate
 from likewise.runtime.registry import Array, Pictures
 from likewise.services.budget import Budget, CostEstimate
 from likewise.services.cassette import Recorded
@@ -29,7 +28,7 @@ from likewise.services.connection import Post
 from likewise.services.http import HttpService
 from likewise.services.labels import LabelResponse
 from likewise.services.vlm.parsing import Parsed, parse
-from likewise.services.vlm.questions import Question, Variant
+from likewise.services.vlm.questions import Question, Variant, read_questions
 
 _PATH = "/chat/completions"
 _FORMATS = ("schema", "object", "none")
@@ -320,32 +319,3 @@ def _places(asked: Asked, answer: Parsed) -> float:
 
 def _mean(values: list[float]) -> float:
     return float(np.mean(values)) if values else float("nan")
-
-
-def read_questions(given: Sequence[Any]) -> tuple[Question, ...]:
-    """Validate the questions of a plan; their names must differ."""
-    if not given:
-        raise SpecError("The component vlm needs at least one question", fix="Add [[rater.options.questions]].")
-    found = tuple(entry if isinstance(entry, Question) else _question(entry) for entry in given)
-    counts: dict[str, int] = defaultdict(int)
-    for question in found:
-        counts[question.name] += 1
-    twice = [name for name, count in counts.items() if count > 1]
-    if twice:
-        raise SpecError(f"Two questions have the name {twice[0]!r}", fix="Rename one of them.")
-    return found
-
-
-def _question(plain: Any) -> Question:
-    if not isinstance(plain, Mapping):
-        raise SpecError(
-            f"A question must be a table, not {str(plain)[:60]!r}",
-            fix="Write [[rater.options.questions]] with its keys.",
-        )
-    text = plain.get("text")
-    values = {**plain, "text": [text]} if isinstance(text, str) else dict(plain)
-    coding = {
-        code: [words] if isinstance(words, str) else words for code, words in dict(plain.get("coding", {})).items()
-    }
-    source = Source("questions", {**values, **({"coding": coding} if coding else {})}, {})
-    return validate(Question, source, error=SpecError)

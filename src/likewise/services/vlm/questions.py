@@ -7,12 +7,14 @@ its paraphrases and with its options in counterbalanced orders, and the answers 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
 from likewise.errors import SpecError, nearest
+from likewise.runtime.config import Source, validate
 
 Kind = Literal["yes_no", "choice", "pair", "number", "text"]
 MATCHED, EDITS, AGAINST = "matched", "edits", "original"
@@ -180,3 +182,29 @@ class Variant:
     def asked(self) -> dict[str, Any]:
         """Return everything that the answer depends on, for the hash of the request."""
         return {"prompt": self.prompt, "schema": self.schema(), "repeat": self.repeat, "swapped": self.swapped}
+
+
+def read_questions(given: Sequence[Any]) -> tuple[Question, ...]:
+    """Validate the questions of a plan; their names must differ."""
+    if not given:
+        raise SpecError("The component vlm needs at least one question", fix="Add [[rater.options.questions]].")
+    found = tuple(entry if isinstance(entry, Question) else _question(entry) for entry in given)
+    twice = [name for name, count in Counter(question.name for question in found).items() if count > 1]
+    if twice:
+        raise SpecError(f"Two questions have the name {twice[0]!r}", fix="Rename one of them.")
+    return found
+
+
+def _question(plain: Any) -> Question:
+    if not isinstance(plain, Mapping):
+        raise SpecError(
+            f"A question must be a table, not {str(plain)[:60]!r}",
+            fix="Write [[rater.options.questions]] with its keys.",
+        )
+    text = plain.get("text")
+    values = {**plain, "text": [text]} if isinstance(text, str) else dict(plain)
+    coding = {
+        code: [words] if isinstance(words, str) else words for code, words in dict(plain.get("coding", {})).items()
+    }
+    source = Source("questions", {**values, **({"coding": coding} if coding else {})}, {})
+    return validate(Question, source, error=SpecError)
