@@ -101,7 +101,8 @@ def matched_or_nearest(
     """Match by the plan's design; where no sample is balanced, take the closest pairs, and say that they are not.
 
     No balanced sample exists where the groups do not overlap in what is balanced, e.g. in vectors that hold the
-    attribute itself. The closest half leaves less bias than all nearest pairs (docs/matching.md).
+    attribute itself. Half of the smaller group is a round number: fewer pairs are closer. The bias that is left was not
+    simulated, so the design is called not balanced wherever its estimates stand.
     """
     with suppress(SeparatedError):
         found = matched(context, spec, progress, of_images=of_images)

@@ -4,7 +4,7 @@ An endpoint draws the whole picture again, so all of its pixels differ from the 
 edits that fade in inside facial skin. It is shown the same of a foreign edit: the edit within the facial skin of the
 picture that it is compared with, faded into that picture. Hair is not looked at; the background has a rule of its own.
 
-The full way from a woman to a man is farther than the edits that the validator was trained on. So an edit is compared
+Over all strengths a face changes more than in the edits that the validator was trained on. So an edit is compared
 with its original, and also by way of the strengths between: a patch, a ghost or a seam that is in one picture and not
 in its neighbor shows in that step. The largest score on the way counts, or the direct one where that is smaller.
 """
