@@ -130,3 +130,22 @@ def test_relative_paths_of_the_call_are_those_of_the_caller(world, tmp_path, mon
 def test_a_call_that_names_no_design_matches_what_is_rated(done):
     assert done.plan.units.kind == "trials"
     assert done.plan.match.method == "cardinality"
+
+
+class WithoutThreshold:
+    """A recognizer of the user's own: nothing but ``embed``, and no face in its first picture."""
+
+    def embed(self, pictures):
+        found = pictures.mean(axis=(1, 2)).astype(float)
+        found[0] = np.nan
+        return found
+
+
+def test_a_recognizer_without_a_threshold_has_error_rates(tmp_path):
+    pictures, table = lw.World(identities=40, seed=2).write(tmp_path / "photos")
+    audit = lw.audit(
+        table, pictures, out=tmp_path / "audit", contrast=("perceived_gender", "female", "male"),
+        raters=[WithoutThreshold()], covariates=["perceived_age"], encoder="columns", progress=False,
+    )  # fmt: skip
+    rates = audit.estimates.where(stat="fnmr").frame["quantity"]
+    assert rates.str.contains("at FMR 0.01").any() and not rates.str.contains("nan").any()

@@ -133,3 +133,24 @@ def test_without_options_it_asks(stranger, have, monkeypatch, capsys):
 def test_options_that_are_missing_are_named(stranger, capsys):
     assert code_of("init", "audit", "--table", "people.csv", "--protected", "perceived_sex") == 2
     assert "--focal and --reference missing" in capsys.readouterr().err
+
+
+def test_a_misspelt_rater_is_an_error_at_init(audit, tmp_path, capsys):
+    given = [f"--{name}={value}" for name, value in CONTRAST.items()]
+    data = ["--images", audit / "images", "--table", audit / "faces.csv"]
+    assert code_of("init", tmp_path / "mine", *data, *given, "--rater", "recognizer:dlibb", "--no-times") == 2
+    assert "Unknown recognizer 'dlibb'. Did you mean 'dlib'?" in capsys.readouterr().err
+
+
+def test_a_misspelt_column_names_the_table(audit, tmp_path, capsys):
+    given = [f"--{name}={value}" for name, value in {**CONTRAST, "protected": "gender"}.items()]
+    data = ["--images", audit / "images", "--table", audit / "faces.csv"]
+    assert code_of("init", tmp_path / "mine", *data, *given, "--no-times") == 2
+    said = capsys.readouterr().err
+    assert "Column 'gender' not found in" in said and "Did you mean 'perceived_gender'?" in said
+
+
+def test_a_preset_that_cannot_be_measured_has_a_least_time(audit, monkeypatch, tmp_path):
+    monkeypatch.setenv("LIKEWISE_HOME", str(tmp_path))
+    lines = lines_of(preset_times(request(audit, generator="mobilestylegan")), "standard")
+    assert all("at least" in line for line in lines if line.strip(" >").startswith(("standard", "thorough")))

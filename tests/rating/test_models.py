@@ -140,3 +140,11 @@ def test_cosine_distance_ignores_lengths():
     a, b = rng.normal(size=(2, 5, 4))
     assert np.allclose(cosine_distance(a, b), cosine_distance(3 * a, b / 7), atol=1e-6)
     assert np.allclose(cosine_distance(a, a), 0, atol=1e-6)
+
+
+def test_a_mapping_a_picture_is_read_by_label():
+    found = labeled_scores([{"smile": 0.9}, None, {"hat": 0.2}], 3, "mine")
+    assert found["smile"].tolist() == pytest.approx([0.9, np.nan, 0.0], nan_ok=True)
+    assert found["hat"].tolist() == pytest.approx([0.0, np.nan, 0.2], nan_ok=True)
+    with pytest.raises(PluginError, match=r"a list of 'dict', 'str'"):
+        labeled_scores([{"smile": 0.9}, "hat"], 2, "mine")

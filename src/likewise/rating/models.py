@@ -9,7 +9,7 @@ import importlib
 import inspect
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,8 @@ class FunctionRecognizer:
 class FunctionClassifier:
     """A classifier from an object with ``score``, or from a function of pictures.
 
-    A function may return a mapping or a DataFrame of label: confidences ``[n]``; numbers ``[n]`` or ``[n, k]``; or one
-    word a picture, ``[n]``, which is then the only label that is present.
+    A function may return a mapping or a DataFrame of label: confidences ``[n]``; one mapping of label: confidence a
+    picture; numbers ``[n]`` or ``[n, k]``; or one word a picture, which is then the only label that is present.
     """
 
     def __init__(self, model: Any, name: str = "") -> None:
@@ -118,6 +118,8 @@ def labeled_scores(given: Any, n: int, name: str) -> dict[str, Array]:
     """Read what a function returned about ``n`` pictures as confidences by label."""
     if hasattr(given, "items"):  # a mapping, or a DataFrame
         return {str(label): np.asarray(values, dtype=np.float32) for label, values in given.items()}
+    if isinstance(given, Sequence) and len(given) == n and any(isinstance(each, Mapping) for each in given):
+        return _by_picture(given, name)
     values = np.asarray(given)
     if values.ndim not in (1, 2) or len(values) != n:
         fix = "Return a dict of label: confidences, an array [n, labels], or one word a picture."
@@ -130,6 +132,21 @@ def labeled_scores(given: Any, n: int, name: str) -> dict[str, Array]:
     if values.ndim == 1:
         return {"score": values.astype(np.float32)}
     return {f"label {k + 1}": values[:, k].astype(np.float32) for k in range(values.shape[1])}
+
+
+def _by_picture(given: Sequence[Any], name: str) -> dict[str, Array]:
+    """Read one mapping of label: confidence a picture; None is no answer, a label that is left out has confidence 0."""
+    if not all(each is None or isinstance(each, Mapping) for each in given):
+        kinds = some(sorted({type(each).__name__ for each in given}))
+        raise PluginError(
+            f"{name} returned a list of {kinds}", fix="Return one dict of label: confidence a picture, or None."
+        )
+    labels = sorted({str(label) for each in given if each is not None for label in each})
+    rows = [None if each is None else {str(label): value for label, value in each.items()} for each in given]
+    return {
+        label: np.array([np.nan if row is None else row.get(label, 0.0) for row in rows], dtype=np.float32)
+        for label in labels
+    }
 
 
 def cosine_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:

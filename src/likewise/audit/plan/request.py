@@ -115,6 +115,9 @@ def kind_and_name(given: str, kinds: tuple[str, ...] = RATERS) -> tuple[str, str
     """
     said, sign, rest = given.partition(":")
     if sign and said in kinds:
+        if rest not in components(said) and not is_file(rest) and ":" not in rest:
+            fix = nearest(rest, components(said)) or "likewise components lists them."
+            raise PluginError(f"Unknown {said} {rest!r}", fix=fix)
         return said, rest
     found = [kind for kind in kinds if given in components(kind)]
     if len(found) == 1:

@@ -72,6 +72,12 @@ def plan_document(folder: Path | None, request: AuditRequest) -> tuple[tomlkit.T
     images = request.source.faces()
     if not len(images):
         raise TableError(f"The table {request.table} has no rows", fix="Check that the export finished.")
+    if request.protected not in images.attributes:
+        problem = f"Column {request.protected!r} not found in {request.table or request.images}"
+        columns = f"(columns: {some(images.attributes, 12)})"
+        raise TableError(
+            f"{problem} {columns}", fix=nearest(request.protected, images.attributes) or "Check --protected."
+        )
     contrast = Contrast(request.protected, focal=request.focal, reference=request.reference)
     contrast.side(images)
     wanted = [name.strip() for name in request.covariates.split(",") if name.strip()]

@@ -10,7 +10,7 @@ from PIL import Image, UnidentifiedImageError
 
 from likewise.audit.estimate.groups import check_groups_plan
 from likewise.audit.plan.model import Plan
-from likewise.audit.preflight.levels import missing_levels, other_spellings
+from likewise.audit.preflight.levels import missing_levels, other_spellings, values_in_no_group
 from likewise.audit.preflight.problem import Check
 from likewise.data.layouts import listed_images
 from likewise.errors import ContrastError, ImageError, LikewiseError, TableError, nearest, some
@@ -90,6 +90,8 @@ def check_groups(found: Check, images: Images, plan: Plan) -> None:
         if len(people) or sign:
             row = {"group": name, "images": int(people.sum()), "identities": len(people)}
             found.groups.append({**row, "with two images": int((people > 1).sum())})
+    if bool((side == 0).any()):
+        found.notes.append(f"values of {contrast.column!r} in neither group: {values_in_no_group(images, contrast)}")
     small = [row for row in found.groups[:2] if row["identities"] < FEWEST]
     if small:
         counts = ", ".join(

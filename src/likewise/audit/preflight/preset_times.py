@@ -26,7 +26,8 @@ from likewise.tables import Images
 
 Work = Callable[[list[str]], Any]
 Known = dict[str, float | str | tuple[float, float]]
-_FEW, _MORE = 0.1, 0.2  # of the steps of a projection: the slope between the two is the cost of its steps
+_FEW, _MORE = 0.25, 0.5  # efforts of short projections: the slope between them is the cost of the steps
+# Below a quarter the shortest schedule loses whole phases, and the slope would be that of a phase instead of a step.
 _REST = 10.0  # CPU seconds of matching, estimates and report of a small audit (benchmarks.audit_time)
 
 
@@ -128,7 +129,7 @@ def _projection(spec: ProjectSpec, album: ImageFolder, keys: list[str], known: K
     if not iterative:
         return _one(Projection(spec, album), keys)
     few, slope = _descent(replace(spec, effort=1.0), album, keys, known)
-    return few + slope * (spec.effort - _FEW)
+    return few + slope * max(spec.effort - _FEW, 0.0)
 
 
 def _descent(spec: ProjectSpec, album: ImageFolder, keys: list[str], known: Known) -> tuple[float, float]:
@@ -154,10 +155,11 @@ def lines_of(times: list[PresetTime], chosen: str) -> list[str]:
     lines = ["  CPU time of each preset, measured on your images (several cores share it):"]
     for each in times:
         longest = max(each.parts, key=lambda name: each.parts[name])
-        said = f"{in_words(each.seconds):>12}, of which {longest} {in_words(each.parts[longest])}"
+        total = ("at least " if each.unknown else "") + in_words(each.seconds)
+        said = f"{total:>17}, of which {longest} {in_words(each.parts[longest])}"
         lines.append(f"  {'>' if each.preset == chosen else ' '} {each.preset:<9}{said}")
-        lines += [f"      not measured: {what}" for what in each.unknown if each.preset == chosen]
     own = next(each for each in times if each.preset == chosen)
+    lines += [f"  not measured: {what}" for what in own.unknown]
     if own.seconds > 3600:
         lines.append("  quicker: --preset quick, fewer images, --encoder columns (matches on the table), or [executor]")
     return lines

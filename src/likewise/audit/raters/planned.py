@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,12 @@ def rater_name(folder: Folder, rater: RaterPlan) -> str:
 def make_rater(folder: Folder, rater: RaterPlan) -> Any:
     """Make a rater of the plan."""
     return resolve_model(rater.kind, rater_name(folder, rater), resolved(folder, rater.options))
+
+
+def own_thresholds(models: Iterable[Any]) -> dict[str, float]:
+    """Return the thresholds that models have, by name; a model of the user's own may have none."""
+    found = {model.name: float(model.threshold) for model in models}
+    return {name: threshold for name, threshold in found.items() if not math.isnan(threshold)}
 
 
 def rater_options_plain(plan: Plan) -> dict[str, Any]:

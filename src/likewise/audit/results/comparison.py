@@ -14,7 +14,7 @@ from likewise.analysis.labels import LABELED, binarize
 from likewise.analysis.verification.shown_rates import supported_rates
 from likewise.audit.api import Audit
 from likewise.audit.folder.store import Folder
-from likewise.audit.raters.planned import make_rater
+from likewise.audit.raters.planned import make_rater, own_thresholds
 from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.errors import SpecError, TableError, nearest, some
 from likewise.report.comparison import write_comparison
@@ -209,7 +209,7 @@ def _thresholds(audit: Audit) -> dict[str, float]:
     plan, folder = audit.plan, Folder(audit.folder)
     models = [make_rater(folder, each) for each in plan.rater]
     given = precomputed_thresholds(plan, recognizes=True) | precomputed_thresholds(plan, recognizes=False)
-    return {model.name: float(model.threshold) for model in models} | given
+    return own_thresholds(models) | given
 
 
 def _labels(ratings: Ratings, thresholds: Mapping[str, float]) -> Ratings:
