@@ -173,7 +173,7 @@ def test_mixed_trials_and_wrong_trials_are_refused():
     wrong = lw.Trials(default_units(images).frame.assign(same=False))
     with pytest.raises(TableError, match="contradicts the identities"):
         lw.match(images, vectors, CONTRAST, units=wrong)
-    with pytest.raises(SpecError, match="one person a unit"):
+    with pytest.raises(SpecError, match="keeps one person once"):
         lw.match(images, vectors, CONTRAST, lw.MatchSpec(method="optimal"), units=mixed.impostors())
 
 

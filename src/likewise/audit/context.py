@@ -17,6 +17,7 @@ from likewise.audit.folder.artifacts import (
     ESTIMATES,
     IMAGE_MATCHES,
     IMAGES,
+    IMPOSTOR_MATCHES,
     LATENTS,
     MATCHES,
     PLACEBO,
@@ -126,6 +127,11 @@ class StageContext:
     def image_matches(self) -> Matches:
         """The matched pairs of single images, for raters of images; those of the plan where it matches images."""
         return self.tables.read(Matches, self.path(IMAGE_MATCHES if self.plan.matches_trials else MATCHES))
+
+    def impostor_matches(self) -> Matches | None:
+        """The matched pairs of impostor trials; None where the plan has none."""
+        path = self.path(IMPOSTOR_MATCHES)
+        return self.tables.read(Matches, path) if IMPOSTOR_MATCHES in self.planned and path.is_file() else None
 
     def units(self) -> Trials | None:
         """The trials that are matched; None where images are."""

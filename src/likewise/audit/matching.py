@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDista
 from likewise.audit.plan.model import Plan, by_file
 from likewise.design.features import Floats, freed_components, scores, without_direction
 from likewise.design.match import match
+from likewise.design.units import unit_side
 from likewise.errors import PlanError, SeparatedError, TableError, nearest, some
 from likewise.latents.directions import shipped, shipped_names
 from likewise.latents.fidelity import GATE
@@ -27,6 +28,8 @@ from likewise.tables.io import read_frame
 
 PEOPLE_EACH = 5
 """Identities of the smaller group for each component that ``features = "auto"`` balances; fewer leave no sample."""
+MOST_IMPOSTORS = 4000
+"""Impostor trials of each group that are matched at most: more take long, and the identities limit the precision."""
 
 
 def matching_options(plan: Plan) -> dict[str, Any]:
@@ -73,8 +76,12 @@ def number_of_focal(context: StageContext) -> int:
     return int((context.plan.contrast.side(context.images()) == 1).sum())
 
 
-def matched(context: StageContext, spec: MatchSpec, progress: Progress, *, of_images: bool = False) -> Matches:
-    """Match by a design, with every input that the plan names; ``of_images`` where the plan matches trials."""
+Kind = Literal["planned", "images", "impostors"]
+"""What is matched: what the plan says, or single images or impostor trials where the plan matches genuine trials."""
+
+
+def matched(context: StageContext, spec: MatchSpec, progress: Progress, *, kind: Kind = "planned") -> Matches:
+    """Match by a design, with every input that the plan names."""
     plan = context.plan
     within = [
         (_vectors(context, entry.recognizer, entry.options, entry.vectors), _limit(context, entry))
@@ -85,7 +92,7 @@ def matched(context: StageContext, spec: MatchSpec, progress: Progress, *, of_im
         None if by_file(spec) else features_of(context),
         plan.contrast,
         _on_features(plan, spec),
-        units=None if of_images else context.units(),
+        units=_units(context, kind),
         within=within,
         difficulty=difficulty_of(context) if spec.references else None,
         allowed=_faithful(context),
@@ -95,8 +102,27 @@ def matched(context: StageContext, spec: MatchSpec, progress: Progress, *, of_im
     )
 
 
+def _units(context: StageContext, kind: Kind) -> Trials | None:
+    """Return the trials to match; None where images are."""
+    if kind == "images":
+        return None
+    return impostors_within(context) if kind == "impostors" else context.units()
+
+
+def impostors_within(context: StageContext) -> Trials:
+    """Return impostor trials of two people of one group, at most ``MOST_IMPOSTORS`` of each, drawn at random."""
+    every = context.trials().impostors()
+    side = unit_side(context.images(), every, context.plan.contrast)
+    rng, kept = np.random.default_rng([context.plan.seed, 3]), list[str]()
+    for sign in (1, -1):
+        units = side.index[side == sign].to_numpy(dtype=str)
+        few = rng.choice(units, MOST_IMPOSTORS, replace=False) if len(units) > MOST_IMPOSTORS else units
+        kept += few.tolist()
+    return Trials(every.frame[every.frame["trial"].isin(set(kept))])
+
+
 def matched_or_nearest(
-    context: StageContext, spec: MatchSpec, progress: Progress, *, of_images: bool = False
+    context: StageContext, spec: MatchSpec, progress: Progress, *, kind: Kind = "planned"
 ) -> Matches:
     """Match by the plan's design; where no sample is balanced, take the closest pairs, and say that they are not.
 
@@ -105,12 +131,12 @@ def matched_or_nearest(
     simulated, so the design is called not balanced wherever its estimates stand.
     """
     with suppress(SeparatedError):
-        found = matched(context, spec, progress, of_images=of_images)
+        found = matched(context, spec, progress, kind=kind)
         if len(found) or spec.method != "cardinality":
             return found
     most = max(_smaller_group(context) // 2, 2)
     nearest_spec = replace(spec, method="nearest", max_smd=None, keep=MatchSpec.keep, balance=(), max_pairs=most)
-    second = matched(context, nearest_spec, progress, of_images=of_images)
+    second = matched(context, nearest_spec, progress, kind=kind)
     note = (
         f"Not balanced: no sample has every balanced number within {spec.tolerance:g}, so the closest pairs are taken "
         f"({len(second)}, of at most half of the smaller group). The vectors may hold the attribute itself: name its "

@@ -36,7 +36,7 @@ def offer(faces: Images, contrast: Contrast, spec: MatchSpec, needed: list[tuple
     for reason, there in needed:
         missing = np.array([image not in there for image in images], dtype=bool)
         reasons[missing & (reasons == "")] = reason
-    reasons[_on_the_wrong_side(side, faces, spec).to_numpy() & (reasons == "")] = "identity on both sides"
+    reasons[on_the_wrong_side(side, faces, spec).to_numpy() & (reasons == "")] = "identity on both sides"
     counts = pd.DataFrame({"side": side.map(names), "reason": reasons})
     gone = counts[counts["reason"] != ""].groupby(["side", "reason"]).size().reset_index(name="images")
     stay = side[reasons == ""]
@@ -56,7 +56,7 @@ def check_keys(faces: Images, vectors: Vectors) -> None:
         raise VectorError(f"Vectors of {len(strange)} images that Images does not have: {some(strange)}", fix=fix)
 
 
-def _on_the_wrong_side(side: pd.Series, faces: Images, spec: MatchSpec) -> pd.Series:
+def on_the_wrong_side(side: pd.Series, faces: Images, spec: MatchSpec) -> pd.Series:
     """Mark the images that an identity with images on both sides loses."""
     identity = faces.identities.loc[side.index]
     balance = side.groupby(identity.to_numpy()).agg(["min", "max", "sum"])

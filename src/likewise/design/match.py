@@ -24,7 +24,7 @@ from likewise.design.search.result import Search, outcome
 from likewise.design.search.scan import Scan
 from likewise.design.search.score_matching import Scoreline
 from likewise.design.search.threads import usable_threads
-from likewise.design.units import ONE_SIDE, TrialUnits, trial_units
+from likewise.design.units import ONE_GROUP, ONE_SIDE, TrialUnits, trial_units
 from likewise.errors import SpecError, VectorError
 from likewise.runtime.executor import Executor, Progress, Silent
 from likewise.tables import Contrast, Images, Matches, MatchSpec, Trials, Vectors
@@ -126,7 +126,7 @@ def _of_trials(given: _Given, made: TrialUnits) -> _Given:
         vectors=None if vectors is None else made.vectors(vectors),
         spec=made.spec,
         within=[(made.vectors(second), limit) for second, limit in given.within],
-        allowed={ONE_SIDE: made.one_side, **inside},
+        allowed={ONE_SIDE: made.one_side, ONE_GROUP: made.one_group, **inside},
         people=made.people,
     )
 

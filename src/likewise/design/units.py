@@ -17,12 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from likewise.design.eligible import on_the_wrong_side
 from likewise.errors import SpecError, TableError, VectorError, nearest, some
 from likewise.tables import Contrast, Images, Matches, MatchSpec, Trials, Vectors
 from likewise.tables.matching.caliper import Limit
 
 MEAN, DIFFERENCE = " (mean)", " (difference)"
 ONE_SIDE = "its images are of both groups"
+ONE_GROUP = "identity on both sides"
 _AT_ONCE = 4096  # trials whose vectors are computed together
 _MOST_BYTES = 3 * 2**30
 
@@ -40,6 +42,9 @@ class TrialUnits:
     """The spec in terms of units: a column becomes its mean and its difference."""
     one_side: frozenset[str]
     """The trials whose two images are of the same group."""
+    one_group: frozenset[str]
+    """Impostor trials whose two people are of one group in all their images, as the spec treats it; all genuine ones
+    (their identity is that of the unit, so that the sides check it)."""
 
     def vectors(self, vectors: Vectors) -> Vectors:
         """Return the mean and the absolute difference of the two vectors, ``[u, ..., 2 D]``, where both exist."""
@@ -104,13 +109,21 @@ def trial_units(images: Images, trials: Trials, contrast: Contrast, spec: MatchS
     ends["first"], ends["second"] = whose.loc[ends["a"]].to_numpy(str), whose.loc[ends["b"]].to_numpy(str)
     side = contrast.side(images)
     both = [side.loc[ends[end]].to_numpy() for end in ("a", "b")]
-    genuine = bool(frame["same"].all())
-    names = ends["first"].to_numpy(str) if genuine else _joined(ends)
+    genuine, alike = bool(frame["same"].all()), both[0] == both[1]
+    names = ends["first"].to_numpy(str) if genuine else _joined(ends, alike)
     table = pd.DataFrame({"image": ends.index.to_numpy(str), "identity": names})
     table[contrast.column] = images.attribute(contrast.column).loc[ends["a"]].to_numpy()
     in_units, columns = _expanded(images, ends, spec, contrast)
     made = Images(pd.concat([table, columns.reset_index(drop=True)], axis=1))
-    return TrialUnits(made, ends, genuine, in_units, frozenset(ends.index[both[0] == both[1]]))
+    known = np.ones(len(ends), dtype=bool) if genuine else _of_one_group(images, ends, side, spec)
+    return TrialUnits(made, ends, genuine, in_units, frozenset(ends.index[alike]), frozenset(ends.index[known]))
+
+
+def _of_one_group(images: Images, ends: pd.DataFrame, side: pd.Series, spec: MatchSpec) -> npt.NDArray[np.bool_]:
+    """Say of impostor trials whether both images are on the side of their identity."""
+    wrong = on_the_wrong_side(side[side != 0], images, spec)
+    out = set(wrong.index[wrong])
+    return ~(ends["a"].isin(out) | ends["b"].isin(out)).to_numpy()
 
 
 def _check(trials: Trials, spec: MatchSpec) -> None:
@@ -123,18 +136,24 @@ def _check(trials: Trials, spec: MatchSpec) -> None:
     if spec.references:
         fix = "Remove references: a trial has its second image already."
         raise SpecError("references = true chooses second images, and the units are trials", fix=fix)
-    if "identity" not in spec.antiexact:
+    once = "identity" in spec.antiexact
+    if kinds[0] and not once:
         fix = "Keep antiexact = ['identity']."
         raise SpecError("Without antiexact identity two matched trials could share an image", fix=fix)
-    if not kinds[0] and spec.method != "nearest":
-        fix = "Use method = 'nearest'."
+    if not kinds[0] and once and spec.method != "nearest":
+        fix = (
+            "Use method = 'nearest', or antiexact = []: an identity may then be in several trials, which "
+            "lw.error_rates counts as dependent."
+        )
         raise SpecError(
-            f"Impostor trials show two people each; method = {spec.method!r} is for one person a unit", fix=fix
+            f"Impostor trials show two people each, and method = {spec.method!r} keeps one person once", fix=fix
         )
 
 
-def _joined(ends: pd.DataFrame) -> npt.NDArray[np.str_]:
-    people = np.sort(ends[["first", "second"]].to_numpy(dtype=str), axis=1)
+def _joined(ends: pd.DataFrame, alike: npt.NDArray[np.bool_]) -> npt.NDArray[np.str_]:
+    """Name the two people of impostor trials; of two groups in the order shown, because each order has its own side."""
+    people = ends[["first", "second"]].to_numpy(dtype=str)
+    people[alike] = np.sort(people[alike], axis=1)
     return np.array([" & ".join(row) for row in people], dtype=str)
 
 

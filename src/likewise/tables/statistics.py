@@ -139,6 +139,7 @@ _OURS: dict[str, tuple[Stat, ...]] = {
         Stat("gap_simultaneous", "gap (focal - reference), simultaneous interval", 0.0, "difference", "none"),
         Stat("fnmr", "false non-match rate", None, "proportion", "lower"),
         Stat("fmr", "false match rate", None, "proportion", "lower"),
+        Stat("fmr_gap", "gap of the false match rate within groups (focal - reference)", 0.0, "difference", "none"),
         Stat("enrolment_failure", "share of trials without a distance", None, "proportion", "lower"),
         Stat("max_min", "largest over smallest error rate", 1.0, "ratio", "lower"),
         Stat("max_geometric_mean", "largest error rate over the geometric mean", 1.0, "ratio", "lower"),

@@ -23,3 +23,21 @@ def test_an_audit_matches_and_balances_trials(audit):
     assert (gaps["n"] > 0).all()
     assert len(gaps)
     assert table["quantity"].str.endswith(" (difference)").any()
+
+
+def test_an_audit_matches_impostor_trials_for_the_false_match_rate(tmp_path):
+    world = lw.World(identities=60, seed=3)
+    images, factors = world.draw()
+    pictures, table = world.write(tmp_path / "world")
+    lw.Vectors(images.keys, factors[:, 1:7].astype("float32"), source="own").write(tmp_path / "own.npz")
+    found = lw.audit(
+        table, pictures, out=tmp_path / "audit", vectors=tmp_path / "own.npz",
+        contrast=("perceived_gender", "female", "male"), raters=["recognizer:world"], progress=False,
+    )  # fmt: skip
+    pairs = lw.Matches.read(tmp_path / "audit" / "impostor_matches.parquet")
+    assert len(pairs) > 20
+    assert "Balanced within" in pairs.note
+    assert set(pairs.frame["a"]) <= set(lw.Trials.read(tmp_path / "audit" / "trials.parquet").impostors().keys)
+    rates = found.estimates.where(stat="fmr", sample="matched").frame
+    assert set(rates["group"]) == {"within female", "within male"}
+    assert "FMR within the group, matched" in (tmp_path / "audit" / "report.html").read_text()

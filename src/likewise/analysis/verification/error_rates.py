@@ -33,6 +33,7 @@ def error_rates(
     by: Contrast | str,
     *,
     pairs: Matches | None = None,
+    impostor_pairs: Matches | None = None,
     rates: Sequence[float] = RATES,
     thresholds: Mapping[str, float] | None = None,
     failures: Failures = "errors",
@@ -54,6 +55,9 @@ def error_rates(
     pairs
         Matched pairs (of images or of trials). The same rates are then estimated for matched genuine trials, at the
         same thresholds, with the share of the unmatched gap that matching removes.
+    impostor_pairs
+        Matched pairs of impostor trials (``match`` with ``units=trials.impostors()``). The FMR within each group is
+        then estimated for these, too, at the same thresholds.
     rates
         Pooled false match rates (see ``supported_rates``).
     thresholds
@@ -71,8 +75,8 @@ def error_rates(
     -------
     Estimates
         Rows ``threshold``, ``fnmr``, ``gap``, ``gap_simultaneous`` (over all recognizers and operating points, when
-        there are several), ``explained_share``, ``fmr``, ``enrolment_failure``, ``max_min``, ``max_geometric_mean``
-        and ``gini``.
+        there are several), ``explained_share``, ``fmr``, ``fmr_gap``, ``enrolment_failure``, ``max_min``,
+        ``max_geometric_mean`` and ``gini``.
 
     Raises
     ------
@@ -95,7 +99,10 @@ def error_rates(
     """
     _check(failures, Failures, "failures")
     _check(weighting, Weighting, "weighting")
-    tables = trial_tables(ratings, trials, images, by, pairs, drop=failures == "drop", weighting=weighting)
+    tables = trial_tables(
+        ratings, trials, images, by, pairs,
+        drop=failures == "drop", weighting=weighting, impostor_pairs=impostor_pairs,
+    )  # fmt: skip
     given = dict(thresholds or {})
     unknown = set(given) - {table.rater for table in tables}
     if unknown:

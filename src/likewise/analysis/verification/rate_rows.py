@@ -51,7 +51,24 @@ class RateRows:
         if len(within) == k:
             columns = [start + index for index in within]
             rows += self._differentials("FMR within", "all", [cells[index] for index in within], columns)
-        return rows + self._explained()
+            rows += self._fmr_gap("all", [cells[index] for index in within], columns)
+        return [*rows, *self._matched_impostors(start + len(cells)), *self._explained()]
+
+    def _matched_impostors(self, start: int) -> list[dict[str, object]]:
+        """Write the FMR of matched impostor trials within each group, and its gap."""
+        samples = self.table.matched_impostors
+        names = [self.table.meeting(g, g) for g in range(len(samples))]
+        rows = self.errors("fmr", "matched", names, samples, start)
+        return rows + (self._fmr_gap("matched", samples, range(start, start + len(samples))) if samples else [])
+
+    def _fmr_gap(self, sample: str, samples: Sequence[TrialSample], columns: Sequence[int]) -> list[dict[str, object]]:
+        """Write the gap of the FMR within the groups: impostors are of one group, as they are harder to tell apart."""
+        if self.table.contrast is None:
+            return []
+        p, q = (self.rate(trials, column)[0] for trials, column in zip(samples, columns, strict=True))
+        found = newcombe(p, q, correlation=self.found.correlation(*columns))
+        label, n = self.table.contrast.label, sum(map(len, samples))
+        return [self._row("fmr_gap", sample, label, found, n, f"{BY}, Newcombe")]
 
     def errors(
         self,
@@ -67,7 +84,8 @@ class RateRows:
         for k, (name, trials) in enumerate(zip(names, samples, strict=True)):
             found, word = self.rate(trials, start + k, level)
             many = f"simultaneous over {comparisons} points" if comparisons > 1 else ""
-            method = remarked(f"{BY}, Wilson", ", ".join(filter(None, (word, self.doubt, many))))
+            apart = self.table.impostor_remark if (stat, sample) == ("fmr", "matched") else ""
+            method = remarked(f"{BY}, Wilson", ", ".join(filter(None, (word, self.doubt, many, apart))))
             rows.append(self._row(stat, sample, name, found, len(trials), method))
         return rows
 

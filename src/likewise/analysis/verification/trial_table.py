@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ def trial_tables(
     *,
     drop: bool,
     weighting: Weighting = "identity",
+    impostor_pairs: Matches | None = None,
 ) -> list[TrialTable]:
     """Lay out the trials of every recognizer; ``drop`` leaves out those without a distance."""
     ratings.check_units(trials.frame["trial"])
@@ -47,7 +48,7 @@ def trial_tables(
     for (rater, question), part in ratings.frame.groupby(["rater", "question"], sort=True):
         sheet = frame.merge(part[["unit", "value"]], left_on="trial", right_on="unit")
         contrast = by if isinstance(by, Contrast) else None
-        options = _Options(drop=drop, weighting=weighting)
+        options = _Options(drop=drop, weighting=weighting, impostor_pairs=impostor_pairs)
         found.append(TrialTable.of(str(rater), str(question), sheet, contrast, pairs, options))
     return found
 
@@ -63,6 +64,7 @@ def _check_same(frame: pd.DataFrame) -> None:
 class _Options:
     drop: bool
     weighting: Weighting
+    impostor_pairs: Matches | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,16 @@ class _Layout:
         """Take some of the impostor trials, each of weight 1."""
         return self._take(rows & self.kept, None)
 
+    def matched_impostors(self, rows: Bools, trials: pd.Series, pairs: Matches) -> TrialSample | None:
+        """Take the impostor trials of complete pairs, each of weight 1; None where there are none.
+
+        Identities recur in many of them and link all pairs with one another, so that they are clustered by identity
+        like all impostor trials, and not by pair: what partners share makes the gap's interval wider than need be.
+        """
+        rated = complete_pairs(pairs, trials[self.kept & ~self.same])
+        rows = rows & self.kept & trials.isin({*rated["a"], *rated["b"]}).to_numpy()
+        return self._take(rows, None) if rows.any() else None
+
     def genuine(self, rows: Bools, weighting: Weighting) -> TrialSample:
         """Take some of the genuine trials: every identity weighs 1, or every trial does."""
         rows = rows & self.kept & self.first
@@ -142,6 +154,19 @@ def _matched(sheet: pd.DataFrame, asked: Bools, pairs: Matches | None, names: pd
     return weights, linked(ends, names)
 
 
+def _of_impostors(
+    laid: _Layout, trials: pd.Series, cells: dict[tuple[int, int], Bools], pairs: Matches | None
+) -> dict[str, Any]:
+    """Return the matched impostor trials within each group, where every group has some."""
+    if pairs is None or not len(pairs):
+        return {}
+    found = [laid.matched_impostors(rows, trials, pairs) for (g, h), rows in cells.items() if g == h]
+    if any(sample is None for sample in found):
+        return {}
+    remark = "impostors not balanced" if pairs.note.startswith("Not balanced") else ""
+    return {"matched_impostors": found, "impostor_remark": remark}
+
+
 @dataclass(frozen=True)
 class TrialTable:
     """One recognizer's trials, by group, kind and distance."""
@@ -164,6 +189,10 @@ class TrialTable:
     failed: list[tuple[Bools, Codes]]
     """By group: whether each genuine trial has no distance, and whose it is."""
     estimand: str
+    matched_impostors: list[TrialSample] = field(default_factory=list)
+    """Matched impostor trials within each group; empty without pairs of them."""
+    impostor_remark: str = ""
+    """A remark on matched impostor trials that are not balanced."""
 
     @classmethod
     def of(
@@ -199,6 +228,7 @@ class TrialTable:
             meetings=int(laid.dyad.max()) + 1,
             failed=[(laid.failed[rows & laid.first], laid.left[rows & laid.first]) for rows in mine],
             estimand=(getattr(pairs, "estimand", "") or "ATM") if pairs is not None else "",
+            **_of_impostors(laid, sheet["trial"], cells, options.impostor_pairs),
         )
         table.check()
         return table
@@ -228,8 +258,8 @@ class TrialTable:
 
     @property
     def samples(self) -> list[TrialSample]:
-        """All samples that have an error rate: genuine by group, matched by group, impostors by meeting."""
-        return [*self.genuine, *self.matched, *self.cells.values()]
+        """All samples with an error rate: genuine and matched by group, impostors by meeting, matched impostors."""
+        return [*self.genuine, *self.matched, *self.cells.values(), *self.matched_impostors]
 
     @property
     def genuine_distances(self) -> Floats:

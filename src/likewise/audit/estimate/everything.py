@@ -179,7 +179,10 @@ def _error_rates(context: StageContext, distances: Ratings, trials: Trials, pair
     shipped |= precomputed_thresholds(context.plan, recognizes=True)
     about = (distances, trials, context.images(), context.plan.contrast)
     level, matched = context.plan.estimate.level, pairs if len(pairs) > 1 else None
-    estimate = partial(error_rates, *about, pairs=matched, rates=rates, thresholds=shipped, level=level)
+    estimate = partial(
+        error_rates, *about,
+        pairs=matched, impostor_pairs=context.impostor_matches(), rates=rates, thresholds=shipped, level=level,
+    )  # fmt: skip
     found = context.attempt("error rates", estimate)
     if found and matched and context.covariates():
         common: dict[str, Any] = {"pairs": matched, "covariates": context.covariates(), "level": level}

@@ -3,7 +3,7 @@
 IMAGES, DESCRIBED, EXCLUDED = "images.parquet", "described.parquet", "excluded.csv"
 ALIGNED, LATENTS, FIDELITY, EMBEDDINGS = "aligned", "latents", "fidelity", "embeddings"
 MATCHES, VARIANTS, BALANCE, TRIALS = "matches.parquet", "variants", "balance.parquet", "trials.parquet"
-IMAGE_MATCHES = "image_matches.parquet"
+IMAGE_MATCHES, IMPOSTOR_MATCHES = "image_matches.parquet", "impostor_matches.parquet"
 COUNTERFACTUALS, VALIDITY = "counterfactuals", "validity.parquet"
 RATINGS, RESPONSES = "ratings.parquet", "responses.parquet"
 ESTIMATES, EXPORT, REPORT = "estimates.parquet", "export", "report.html"

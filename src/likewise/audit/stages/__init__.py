@@ -11,6 +11,7 @@ from likewise.audit.stage import Stage
 from likewise.audit.stages.design.balance import Balance
 from likewise.audit.stages.design.match import Match
 from likewise.audit.stages.design.match_images import MatchImages
+from likewise.audit.stages.design.match_impostors import MatchImpostors
 from likewise.audit.stages.design.trials import ChooseTrials
 from likewise.audit.stages.design.variants import Variants
 from likewise.audit.stages.edits.counterfactual import Counterfactual
@@ -39,6 +40,7 @@ STAGES: list[Stage] = [
     Variants(),
     Balance(),
     ChooseTrials(),
+    MatchImpostors(),
     Counterfactual(),
     ValidateEdits(),
     Rate(),

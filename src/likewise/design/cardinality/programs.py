@@ -30,7 +30,7 @@ Rows = sparse.csr_array
 def relaxed(problem: Problem) -> int:
     """Return the largest whole size that the linear relaxation allows."""
     rows = sparse.vstack([*_balance(problem), _people(problem)], format="csr")
-    upper = np.r_[np.zeros(2 * _limits(problem)), np.ones(_count(problem))]
+    upper = np.r_[np.zeros(2 * _limits(problem)), np.ones(_people(problem).shape[0])]
     value = _solved(-problem.focal.astype(np.float64), rows, upper, _equal(problem))[1]
     most = np.inf if problem.most is None else problem.most  # as a constraint the cap makes the program degenerate
     return int(min(np.floor(-value + 1e-6), most))
@@ -84,7 +84,7 @@ def branched(problem: Problem) -> tuple[Mask, int]:
     """Maximize the size by branch and bound; return the sample and the bound that is proved."""
     limits = 2 * _limits(problem)
     rows = sparse.vstack([*_balance(problem), _people(problem)], format="csr")
-    upper = np.r_[np.zeros(limits), np.ones(_count(problem))]
+    upper = np.r_[np.zeros(limits), np.ones(_people(problem).shape[0])]
     equal, most = _equal(problem), np.inf if problem.most is None else float(problem.most)
     found = _branch_and_bound(
         -problem.focal.astype(np.float64), integrality=np.ones(len(problem.focal), dtype=np.int64), bounds=Bounds(0, 1),
@@ -109,10 +109,6 @@ def _limits(problem: Problem) -> int:
     return int(problem.numbers.shape[1])
 
 
-def _count(problem: Problem) -> int:
-    return int(problem.people.max()) + 1
-
-
 def _signs(problem: Problem) -> Floats:
     return np.where(problem.focal, 1.0, -1.0)
 
@@ -129,8 +125,10 @@ def _balance(problem: Problem) -> tuple[Rows, Rows]:
 
 
 def _people(problem: Problem) -> Rows:
+    """Return a row for each person with several units: at most one is chosen."""
     n = len(problem.focal)
-    return sparse.csr_array((np.ones(n), (problem.people, np.arange(n))))
+    rows = sparse.csr_array((np.ones(n), (problem.people, np.arange(n))))
+    return sparse.csr_array(rows[np.bincount(problem.people) > 1])
 
 
 def _size(problem: Problem) -> Rows:
@@ -145,7 +143,7 @@ def _sized(problem: Problem, size: int) -> tuple[Rows, Floats]:
     """Return the inequalities of a sample of fixed size: balance (both signs, right side 0) and each person once."""
     apart = _apart(problem)
     rows = sparse.vstack([apart, -apart, _people(problem)], format="csr")
-    return rows, np.concatenate([np.zeros(2 * _limits(problem)), np.ones(_count(problem))])
+    return rows, np.concatenate([np.zeros(2 * _limits(problem)), np.ones(_people(problem).shape[0])])
 
 
 def _exactly(problem: Problem) -> Rows:

@@ -40,6 +40,6 @@ class MatchImages(Stage):
         plan = context.plan
         spec = replace(plan.match, preset="")
         with context.reporter.task("match-images", number_of_focal(context)) as progress:
-            found = matched_or_nearest(context, spec, progress, of_images=True)
+            found = matched_or_nearest(context, spec, progress, kind="images")
         context.summary = {"pairs": len(found), **({"note": found.note} if found.note else {})}
         found.write(context.path(IMAGE_MATCHES))

@@ -13,6 +13,7 @@ from likewise.audit.folder.artifacts import (
     ESTIMATES,
     IMAGE_MATCHES,
     IMAGES,
+    IMPOSTOR_MATCHES,
     LATENTS,
     MATCHES,
     RATINGS,
@@ -29,7 +30,7 @@ from likewise.audit.stage import Stage
 class Estimate(Stage):
     """Estimate gaps, error rates, slopes, agreement and the quality of images."""
 
-    name, artifact, section, version, counted, seeded = "estimate", ESTIMATES, "estimate", 10, False, True
+    name, artifact, section, version, counted, seeded = "estimate", ESTIMATES, "estimate", 11, False, True
     help = "Estimate gaps, error rates and slopes, with intervals."
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
@@ -39,6 +40,7 @@ class Estimate(Stage):
             images,
             MATCHES,
             IMAGE_MATCHES,
+            IMPOSTOR_MATCHES,
             TRIALS,
             VARIANTS,
             COUNTERFACTUALS,

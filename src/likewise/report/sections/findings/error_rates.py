@@ -13,6 +13,7 @@ from likewise.tables import STATS, Contrast, Estimates
 
 _REMARKS = {
     "rare": "A rate here rests on errors of fewer than five people.",
+    "impostors not balanced": "The matched impostor trials are not balanced.",
     "none seen": "Where no error was observed, the interval ends by the rule of three.",
     "no exception seen": "Where every trial was an error, the interval ends by the rule of three.",
 }
@@ -29,12 +30,16 @@ def recognizers(estimates: Estimates, contrast: Contrast, naming: Naming | None 
         {
             "rater": rater,
             "points": [_point(frame[frame["quantity"] == name], contrast, names) for name in quantities],
-            "matched": bool(
-                (frame["quantity"].isin(quantities) & (frame["stat"] == "fnmr") & (frame["sample"] == "matched")).any()
-            ),
+            "matched": _has_matched(frame, quantities, "fnmr"),
+            "matched_fmr": _has_matched(frame, quantities, "fmr"),
         }
         for rater, quantities in points_of.items()
     ]
+
+
+def _has_matched(frame: pd.DataFrame, quantities: list[str], stat: str) -> bool:
+    """Whether there is a matched rate of this kind."""
+    return bool((frame["quantity"].isin(quantities) & frame["stat"].eq(stat) & frame["sample"].eq("matched")).any())
 
 
 def enrollment_rows(estimates: Estimates) -> list[dict[str, str]]:
@@ -89,7 +94,7 @@ def _group_row(part: pd.DataFrame, name: str, sides: list[str]) -> dict[str, Any
         "what": name,
         **{sample: percent(first(part, (sample, "fnmr"), group=name)) for sample in ("all", "matched")},
         **{f"{sample}_worse": _worse(part, sample, name, other) for sample in ("all", "matched")},
-        "fmr": percent(first(part, ("all", "fmr"), group=f"within {name}")),
+        **_fmr(part, "fmr", f"within {name}"),
         "kind": "group",
     }
 
@@ -113,9 +118,19 @@ def _gap_row(part: pd.DataFrame, contrast: Contrast) -> dict[str, Any]:
         "adjusted": "" if adjusted is None else _bare(adjusted),
         "adjusted_apart": significant(adjusted),
         **{f"{sample}_together": _together(part, sample, contrast) for sample in ("all", "matched")},
-        **{"fmr": "", "all_worse": significant(unmatched), "matched_worse": significant(matched)},
+        **_fmr(part, "fmr_gap", contrast.label),
+        **{"all_worse": significant(unmatched), "matched_worse": significant(matched)},
         **{"all_row": unmatched, "matched_row": matched, "adjusted_row": adjusted},
     }
+
+
+def _fmr(part: pd.DataFrame, stat: str, group: str) -> dict[str, Any]:
+    """Write the FMR within a group, or its gap, of all and of matched impostor trials."""
+    write, found = _bare if stat == "fmr_gap" else percent, dict[str, Any]()
+    for sample, name in (("all", "fmr"), ("matched", "fmr_matched")):
+        row = first(part, (sample, stat), group=group)
+        found |= {name: "" if row is None else write(row), f"{name}_apart": stat == "fmr_gap" and significant(row)}
+    return found
 
 
 def _bare(row: pd.Series | None) -> str:
