@@ -93,7 +93,7 @@ def test_impostors_across_the_groups_are_counted_as_such():
 
 def test_each_identity_once_needs_closest_pairs():
     world = ConfoundedImpostors(identities=20, seed=1)
-    with pytest.raises(SpecError, match="keeps one person once.*antiexact"):
+    with pytest.raises(SpecError, match=r"keeps one person once.*antiexact"):
         lw.match(
             world.images, world.vectors, CONTRAST, lw.MatchSpec(method="cardinality"), units=tried(world).impostors()
         )
