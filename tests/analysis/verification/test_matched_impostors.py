@@ -1,4 +1,4 @@
-"""The false match rate of matched impostor trials: a planted confounder, planted truth, and people who recur."""
+"""The false match rate of matched impostor trials: a known confounder, a known truth, and people who recur."""
 
 from __future__ import annotations
 
