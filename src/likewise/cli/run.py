@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,19 @@ def _reporter(folder: str, *, quiet: bool, dry_run: bool) -> Any:
     return reporter(quiet=quiet or dry_run, log=None if dry_run or not there else Path(folder) / LOG)
 
 
+def _show(planned: Sequence[Any], written: Mapping[str, str | None], decided: Sequence[Any]) -> None:
+    """Print what would be done, the files that were written, and the outcome of each gate."""
+    for outcome in planned:
+        click.echo(f"{outcome.stage:<15} {outcome.status:<10} {outcome.artifact:<18} {outcome.why}".rstrip())
+        for note in outcome.notes:
+            click.echo(f"{'':<15} {note}")
+    for what, path in written.items():
+        if path:
+            click.echo(f"{what}: {path}")
+    for outcome in decided:
+        click.echo(outcome.line, err=outcome.failed)
+
+
 def run_audit(
     folder: str, only: str | None, *, dry_run: bool, quiet: bool, as_json: bool,
     yes: bool = False, max_cost: float | None = None, text: str = "",
@@ -42,7 +55,6 @@ def run_audit(
     from likewise.audit.runner import as_plain, run
 
     gates = _gates(folder, fail_if)
-
     budget = _budget(yes=yes, max_cost=max_cost, as_json=as_json)
     place = {"kind": executor, "workers": workers, "address": address, "cache": False if no_cache else None}
     outcomes = run(
@@ -58,17 +70,8 @@ def run_audit(
         plain = {"folder": folder, "stages": as_plain(outcomes), "report": written, "pdf": printed, "excel": sheets}
         plain |= {"gates": [{"condition": o.gate.text, "failed": o.failed, "line": o.line} for o in decided]}
         click.echo(json.dumps(plain, indent=1, default=str))
-    elif dry_run:
-        for outcome in outcomes:
-            click.echo(f"{outcome.stage:<15} {outcome.status:<10} {outcome.artifact:<18} {outcome.why}".rstrip())
-            for note in outcome.notes:
-                click.echo(f"{'':<15} {note}")
-    elif written:
-        click.echo(f"report: {written}")
-        if printed:
-            click.echo(f"pdf: {printed}")
-    for outcome in decided if not as_json else []:
-        click.echo(outcome.line, err=outcome.failed)
+    else:
+        _show(outcomes if dry_run else [], {"report": written, "pdf": printed}, decided)
     if any(outcome.failed for outcome in decided):
         sys.exit(GateError.exit_code)
 

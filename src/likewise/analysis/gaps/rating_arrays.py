@@ -85,13 +85,7 @@ class RatingArrays:
         identity, names = pd.factorize(answers["identity"])
         side = (answers["side"] == 1).to_numpy().astype(np.float64)
         x = numbers.loc[answers["unit"]].to_numpy()
-        weights, ends, focal_units = np.zeros(len(answers)), np.empty((0, 2), dtype=str), 0
-        if pairs is not None:
-            units = answers[unit_column(pairs)]
-            rated = complete_pairs(pairs, units)
-            weights, focal_units = match_weights(rated, units), rated["a"].nunique()
-            whose = answers.assign(key=units).drop_duplicates("key").set_index("key")["identity"]
-            ends = np.stack([whose.loc[rated[end]].to_numpy() for end in ("a", "b")], axis=1)
+        weights, ends, focal_units = _matched(answers, pairs)
         return cls(
             quantity=quantity,
             contrast=contrast,
@@ -225,3 +219,14 @@ def difference(total: Floats) -> Floats:
     """Return the gap from weights and weighted answers by group."""
     gap: Floats = total[..., 2] / total[..., 0] - total[..., 3] / total[..., 1]
     return gap
+
+
+def _matched(answers: pd.DataFrame, pairs: Matches | None) -> tuple[Floats, npt.NDArray[np.str_], int]:
+    """Return each rating's weight in the matched sample, the identities of each pair, and the number of focal units."""
+    if pairs is None:
+        return np.zeros(len(answers)), np.empty((0, 2), dtype=str), 0
+    units = answers[unit_column(pairs)]
+    rated = complete_pairs(pairs, units)
+    whose = answers.assign(key=units).drop_duplicates("key").set_index("key")["identity"]
+    ends = np.stack([whose.loc[rated[end]].to_numpy() for end in ("a", "b")], axis=1)
+    return match_weights(rated, units), ends, rated["a"].nunique()

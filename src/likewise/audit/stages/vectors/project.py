@@ -147,11 +147,17 @@ def _project(context: StageContext) -> None:
         write_stream(fresh, kept, with_losses(results, fresh, len(kept), made.steps), source=source)
     missed = float(np.median(left[shown] / np.maximum(baseline[shown], 1e-12)))
     context.summary = {"images": len(kept), "source": source, "median share not reconstructed": round(missed, 4)}
-    if missed > _POOR:
-        context.notes.append(
-            f"The generator {generator.name} does not reconstruct these images: {missed:.0%} of their difference from "
-            "its mean image is missing. Matching on such latents is unreliable."
-        )
+    context.notes += _poor(generator.name, missed)
+
+
+def _poor(generator: str, missed: float) -> list[str]:
+    """Warn where the generator hardly comes nearer to the images than its mean image does."""
+    if missed <= _POOR:
+        return []
+    return [
+        f"The generator {generator} does not reconstruct these images: {missed:.0%} of their difference from its mean "
+        "image is missing. Matching on such latents is unreliable."
+    ]
 
 
 def _failures(images: Images, state: npt.NDArray[np.int8], column: str) -> list[str]:
