@@ -9,7 +9,7 @@ import likewise as lw
 from likewise.report.names import Naming
 from likewise.report.sections.sample.fidelity import fidelity_differs
 from likewise.report.sections.sample.validity import checks, dependence, residual
-from likewise.report.sections.summary import Line, Summary, headline, is_share
+from likewise.report.sections.summary import Line, Summary, Verdict, headline, is_share
 from likewise.tables.matching.matches import DROPPED
 from report.rows import balance_of, make_point, make_row, operating_rows
 
@@ -34,7 +34,9 @@ def by_name(*args, **options) -> dict[str, tuple[str, str, str]]:
 
 def test_a_recognizer_has_one_line_with_rates_difference_and_ratio(contrast):
     (line,) = lines(contrast, [make_row(), *operating_rows(), *operating_rows("its threshold 0.4")])
-    assert (line.system, line.measure) == ("arcface", "FNMR at FMR 1 %"), "the first operating point leads"
+    assert (line.system, line.measure) == ("arcface", "genuine pairs rejected (FNMR at FMR 1 %)"), (
+        "the first operating point leads"
+    )
     assert (line.lead.design, line.lead.focal, line.lead.reference) == ("matched", "25.0 %", "10.0 %")
     assert line.lead.difference == "15.0 points (8.0 to 32.0)" and line.lead.ratio == "3.00 (1.50 to 5.90)"
     assert [other.design for other in line.beside] == ["matched, adjusted", "unmatched, unadjusted"]
@@ -47,7 +49,7 @@ def test_a_ratio_without_an_interval_is_not_shown(contrast):
         for row in operating_rows()
     ]
     (line,) = lines(contrast, [make_row(), *rows])
-    assert line.lead.ratio == "–"
+    assert line.lead.ratio == "too few errors"
     assert line.beside[0].difference == "12.0 points (1.0 to 23.0)" and line.beside[0].focal == ""
     assert (line.verdict.kind, line.verdict.words) == ("different", "different: worse for female")
     assert line.warnings == []
@@ -129,6 +131,20 @@ def test_warnings_that_weaken_a_finding_stand_with_it(contrast):
     assert line.warnings == ["A rate here rests on errors of fewer than five people."]
 
 
+def test_rare_false_matches_do_not_weaken_a_finding_on_false_non_matches(contrast):
+    """The warning stood with an FNMR of 75 % because few people had a false match."""
+    rows = [{**row, "method": "Wilson; rare"} if row["sample"] == "all" else row for row in operating_rows()]
+    assert any(row["stat"] == "fmr" and row["sample"] == "all" for row in rows)
+    (line,) = lines(contrast, rows)
+    assert line.lead.design == "matched" and line.warnings == []
+
+
+def test_a_verdict_has_a_head_and_a_rest():
+    open_ended = Verdict("open", "inconclusive; smallest detectable difference 11.8 points")
+    assert (open_ended.head, open_ended.rest) == ("inconclusive", "smallest detectable difference 11.8 points")
+    assert (Verdict("different", "different: worse for F").rest, Verdict("open", "equal").rest) == ("worse for F", "")
+
+
 def test_a_bias_that_matters_is_said_although_covariates_are_balanced(contrast):
     remark = {"method": "Newcombe; imbalance left adds 0.012"}
     rows = [{**row, **remark} if row["sample"] == "matched" else row for row in operating_rows()]
@@ -166,6 +182,7 @@ def test_nothing_audited_has_no_lines(contrast):
 def test_shares_are_known_by_their_question():
     assert is_share("arcface: distance at FMR 0.01") and is_share("people: same") and is_share("t: Share labeled Tie")
     assert not is_share("arcface: distance") and not is_share("people: same, confidence")
+    assert not is_share("t: Mean of age") and not is_share("look at me: distance")
 
 
 def test_a_valid_design_in_words(contrast):

@@ -145,6 +145,24 @@ def test_heic_without_decoder_says_what_to_install(tmp_path, monkeypatch):
     assert find(tmp_path, "a") == (tmp_path / "a.heic").resolve()
 
 
+def test_heic_is_read_upright_when_the_decoder_is_installed(tmp_path):
+    import pillow_heif
+
+    shades = np.zeros((64, 48, 3), dtype=np.uint8)
+    shades[:32] = (200, 40, 40)  # red above black
+    pillow_heif.from_pillow(Image.fromarray(shades)).save(tmp_path / "a.heic", quality=90)
+    seen = decode(tmp_path / "a.heic")
+    assert seen.shape == (64, 48, 3)
+    assert np.abs(seen[16, 24].astype(int) - (200, 40, 40)).max() < 25
+    assert seen[48, 24].max() < 30
+
+
+def test_a_damaged_heic_is_an_error_with_its_name(tmp_path):
+    (tmp_path / "b.heic").write_bytes(b"\0\0\0\x18ftypheic" + b"\0" * 40)
+    with pytest.raises(ImageError, match=r"Cannot decode 'b\.heic'"):
+        decode(tmp_path / "b.heic")
+
+
 def test_traits_name_what_is_unusual(tmp_path):
     Image.fromarray(PICTURE).convert("L").save(tmp_path / "gray.png")
     Image.fromarray(PICTURE).convert("RGBA").save(tmp_path / "alpha.png")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from likewise.report.figures.designs import design_plot, specification_plot
 from likewise.report.figures.estimates import gap_plot, love_plot, rate_plot
 from likewise.report.figures.groups import group_plot
-from likewise.report.figures.style import NARROW, WIDE, to_svg
+from likewise.report.figures.style import HALF, NARROW, WIDE, to_svg
 from likewise.report.figures.verification import det_plot, score_plot
 from likewise.report.names import Naming, quantity
 from likewise.report.operating_points import det_points, simultaneous
@@ -26,7 +26,14 @@ from likewise.report.sections.annex import (
     present,
 )
 from likewise.report.sections.findings.crowd import families
-from likewise.report.sections.findings.designs import curve_sentence, curves, label_panels, panels
+from likewise.report.sections.findings.designs import (
+    Panel,
+    curve_sentence,
+    curves,
+    label_panels,
+    panels,
+    share_panels,
+)
 from likewise.report.sections.findings.error_rates import enrollment_rows, error_findings, recognizers
 from likewise.report.sections.findings.gaps import gap_tables
 from likewise.report.sections.findings.groups import group_sections
@@ -47,6 +54,7 @@ from likewise.report.sections.sample.balance import (
     sample_table,
 )
 from likewise.report.sections.sample.validity import overlap_sentence, overlap_warning
+from likewise.report.sections.summary import Line, is_share
 from likewise.report.sentences import balance_verdict, gap_findings, in_parts, slope_finding
 from likewise.tables import Contrast, Estimates, Matches
 
@@ -140,9 +148,9 @@ def _written(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _drawn(plot: Callable[..., Figure], description: str) -> Markup:
+def _drawn(plot: Callable[..., Figure], description: str, *, wide: float = WIDE) -> Markup:
     """Draw a figure for a desk and for a phone; the page shows the one that fits."""
-    drawn = ((name, to_svg(plot(width=width), description)) for name, width in (("wide", WIDE), ("narrow", NARROW)))
+    drawn = ((name, to_svg(plot(width=width), description)) for name, width in (("wide", wide), ("narrow", NARROW)))
     page = "".join(f'<div class="{name}">{svg}</div>' for name, svg in drawn)
     return Markup(page)  # noqa: S704  # our own figure: matplotlib escapes its texts, to_svg the description
 
@@ -152,15 +160,40 @@ def _message(gap: Mapping[str, Any]) -> str:
 
 
 def _designs(estimates: Estimates, contrast: Contrast, naming: Naming) -> dict[str, Any]:
+    """Return the designs in standard deviations, the scale on which distances and answers meet; else of labels."""
     shown = panels(estimates, contrast, naming)
-    drawn, unit = (shown, "") if shown else (label_panels(estimates, naming), "percentage points")
+    return {"panels": shown, "label_panels": [] if shown else label_panels(estimates, naming)}
+
+
+def summary(
+    lines: Sequence[Line], estimates: Estimates, contrast: Contrast, context: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the figure of the summary, and the comparison of designs.
+
+    The figure shows the differences of the table where all of them are rates, in percentage points. Otherwise they
+    meet in standard deviations of the outcomes only.
+    """
+    quantities, panels_of = [line.quantity for line in lines], context["panels"]
+    shares = bool(lines) and all(is_share(name) for name in quantities)
+    drawn = share_panels(estimates, quantities, context["naming"]) if shares else panels_of or context["label_panels"]
+    unit = "percentage points" if shares or not panels_of else ""
+    return {
+        "summary_figure": _design_figure(drawn, contrast, unit, wide=HALF),
+        "summary_truth": bool(context["truth"]) and not shares,
+        "design_figure": _design_figure(panels_of, contrast, "") if shares else None,
+        "comparison": [line for line in lines if line.beside],
+        "panels": [panel for panel in panels_of if panel.quantity not in quantities and len(panel.designs) > 1],
+        "conclusions": [said for panel in panels_of for said in panel.remarks],
+    }
+
+
+def _design_figure(drawn: Sequence[Panel], contrast: Contrast, unit: str, *, wide: float = WIDE) -> Markup | None:
     if not drawn:
-        return {"design_figure": None, "conclusions": []}
+        return None
     message = "; ".join(
         f"{panel.quantity}, {design.name}: {design.text}" for panel in drawn for design in panel.designs
     )
-    figure = _drawn(partial(design_plot, drawn, contrast, unit=unit), message)
-    return {"design_figure": figure, "conclusions": [panel.conclusion for panel in shown if len(panel.designs) > 1]}
+    return _drawn(partial(design_plot, drawn, contrast, unit=unit), message, wide=wide)
 
 
 def _curve(name: str, rows: pd.DataFrame) -> dict[str, Any]:

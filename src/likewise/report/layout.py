@@ -12,6 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from likewise.report.names import quantity
+
 
 @dataclass(frozen=True)
 class Part:
@@ -29,7 +31,7 @@ PARTS = (
     Part("summary", "Executive summary", "summary"),
     Part("findings", "Findings in words", "findings"),
     Part("data", "Systems and data", "data", ("tested", "population", "datasheet")),
-    Part("designs", "Comparison of designs", "designs", ("conclusions",)),
+    Part("designs", "Comparison of designs", "designs", ("comparison", "panels")),
     Part("error-rates", "Error rates", "errors", ("errors",)),
     Part("gaps", "Gaps", "gaps", ("gaps",)),
     Part("labels", "Labels by design", "labels", ("labels",)),
@@ -53,6 +55,7 @@ PARTS = (
 def render(context: Mapping[str, Any]) -> str:
     """Fill the page's template."""
     environment = Environment(loader=PackageLoader("likewise.report"), autoescape=True, undefined=StrictUndefined)
+    environment.filters["quantity"] = quantity
     style, script = (_asset(name) for name in ("report.css", "report.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template("report.html.j2").render(

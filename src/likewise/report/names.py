@@ -142,13 +142,18 @@ def in_short(name: str) -> str:
 
     Examples
     --------
-    >>> in_short("arcface: distance"), in_short("people: same")
-    ('arcface: genuine distance', "people: answered 'same person'")
+    >>> in_short("arcface: distance"), in_short("people: same"), in_short("arcface: distance at FMR 0.01")
+    ('arcface: genuine distance', "people: answered 'same person'", 'arcface: FNMR at FMR 1 %')
     """
     rater, _, question = name.partition(": ")
+    question = re.sub(r"^.* at (FMR|its threshold) (\S+)$", _at_point, question)
     known = {"distance": "genuine distance", "same": "answered 'same person'"}
     written = known.get(question) or plain(question).replace(LABELED, "labeled ").replace(ANSWERED, "mean of ")
     return f"{rater}: {written}" if question else plain(name)
+
+
+def _at_point(found: re.Match[str]) -> str:
+    return f"FNMR at FMR {100 * float(found[2]):g} %" if found[1] == "FMR" else "FNMR at its threshold"
 
 
 def system(name: str) -> str:

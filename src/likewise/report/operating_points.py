@@ -39,6 +39,17 @@ class OperatingPoint:
         return f"at FMR {100 * float(self.value):g} %"
 
 
+def is_operating_point(quantity: str) -> bool:
+    """Whether a quantity names an operating point.
+
+    Examples
+    --------
+    >>> is_operating_point("arcface: distance at FMR 0.01"), is_operating_point("look at me: distance")
+    (True, False)
+    """
+    return _POINT.match(quantity) is not None
+
+
 def operating_quantities(estimates: Estimates) -> list[str]:
     """Name the quantities that are operating points of a recognizer."""
     frame = estimates.frame

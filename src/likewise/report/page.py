@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise import __version__
-from likewise.report.content import Made, annex, outcomes, provenance, sample
+from likewise.report.content import Made, annex, outcomes, provenance, sample, summary
 from likewise.report.layout import render
 from likewise.report.names import Naming
 from likewise.report.numbers import TINY
@@ -102,6 +102,8 @@ def write_report(
         **outcomes(estimates, contrast, naming), **sample(pairs, balance, contrast, naming), **provenance(made),
     }  # fmt: skip
     context["headline"] = headline(context["lines"], context["checks"])
+    context["confidence"] = _confidence(estimates)
+    context |= summary(context["lines"], estimates, contrast, context)
     stated = front or FrontMatter()
     context |= {
         "walls": walls, "strip": strip(walls), "pictures_blurred": blurred, "undecodable": undecodable,
@@ -114,6 +116,12 @@ def write_report(
     }  # fmt: skip
     write_text(path, render(context | annex(context, estimates, balance)))
     return path
+
+
+def _confidence(estimates: Estimates) -> str:
+    """Return the confidence level that the captions name: that of the gaps, ``95``."""
+    levels = estimates.where(stat="gap").frame["level"].dropna()
+    return f"{100 * float(levels.mode().iloc[0]):g}" if len(levels) else "95"
 
 
 def cleaned(estimates: Estimates) -> Estimates:

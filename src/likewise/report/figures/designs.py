@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from likewise.report.figures.style import (
     FAINT,
     FOCAL,
+    HALF,
     INK,
     NARROW,
     OTHER,
@@ -113,7 +114,7 @@ def _axis(contrast: Contrast, unit: str, width: float) -> str:
     worse = "higher" if unit else "worse"
     scale = f"difference in {unit or 'standard deviations of the outcome'}"
     side = f"right of 0: {worse} for {text(contrast.focal)}"
-    return f"{scale}\n({side})" if width <= NARROW else f"{scale} ({side})"
+    return f"{scale}\n({side})" if width <= HALF else f"{scale} ({side})"
 
 
 def _draw(axes: Axes, design: Design, height: float) -> None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 # Placeholders: in a page they become the page's own colors, so that a figure follows light and dark mode.
 INK, FAINT, FOCAL, OTHER, TRUE = "#1b1f24", "#8b949e", "#0b6e75", "#b3541e", "#6b3fa0"
-WIDE, NARROW = 7.2, 3.9  # inches: a desk, a phone
+WIDE, HALF, NARROW = 7.2, 5.0, 3.9  # inches: a desk, half of it, a phone
 _VARIABLES = {INK: "--ink", FAINT: "--faint", FOCAL: "--focal", OTHER: "--other", TRUE: "--true"}
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif", "font.size": 10, "svg.fonttype": "none",

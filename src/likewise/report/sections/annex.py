@@ -48,7 +48,7 @@ _AI_ACT = (
     ("Annex IV, 2(d)", "Data sheets", ("datasheet",)),
     ("Annex IV, 2(g)", "Testing procedures, metrics and potentially discriminatory impacts; dated reports", ("lines",)),
     ("Annex IV, 3", "Degrees of accuracy for specific groups of persons", ("errors", "labels", "gaps")),
-    ("Annex IV, 4", "Appropriateness of the performance metrics", ("conclusions", "curves")),
+    ("Annex IV, 4", "Appropriateness of the performance metrics", ("comparison", "curves")),
 )
 PLACES = {
     "enrollment": ("data", "Systems and data"), "population": ("data", "Systems and data"),
@@ -56,7 +56,7 @@ PLACES = {
     "labels": ("labels", "Labels by design"), "lines": ("summary", "Executive summary"),
     "balance": ("balance", "Covariate balance"), "excluded": ("balance", "Covariate balance"),
     "phenotype": ("balance", "Covariate balance"), "slopes": ("edits", "Counterfactual edits"),
-    "conclusions": ("designs", "Comparison of designs"), "curves": ("specifications", "Specification curve"),
+    "comparison": ("designs", "Comparison of designs"), "curves": ("specifications", "Specification curve"),
     "differentials": ("annex", "Annex, differentials"), "model_cards": ("annex", "Annex, model card"),
     "processing_time": ("data", "Systems and data"),
 }  # fmt: skip

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
 from likewise.report.names import (
+    LABELED,
     Naming,
     bias_left,
     first,
     imbalance,
-    is_label,
     measure,
     plain,
     system,
     unbalanced,
     without_simulation,
 )
-from likewise.report.numbers import MISSING, interval, number, percent, points, ratio, significant
-from likewise.report.operating_points import OperatingPoint, operating_quantities
+from likewise.report.numbers import interval, number, percent, points, ratio, significant
+from likewise.report.operating_points import OperatingPoint, is_operating_point, operating_quantities
 from likewise.report.sections.findings.error_rates import remarks
 from likewise.report.sections.findings.gaps import plotted_gaps
 from likewise.report.sections.findings.labels import many_labels
@@ -29,6 +30,7 @@ from likewise.tables import Contrast, Estimates
 
 _LEADS = (("matched", "gap"), ("all", "gap"))
 _BESIDE = (("matched", "adjusted_gap"), ("counterfactual", "gap"), ("all", "regression_gap"), ("all", "gap"))
+_PARTS = re.compile(r"[;:] ")
 _WORSE_WHEN = {"distance": 1, "fnmr": 1, "same": -1}
 
 
@@ -38,6 +40,16 @@ class Verdict:
 
     kind: str
     words: str
+
+    @property
+    def head(self) -> str:
+        """The conclusion in a word or two."""
+        return _PARTS.split(self.words, maxsplit=1)[0]
+
+    @property
+    def rest(self) -> str:
+        """What it adds: the direction, the smallest detectable difference, the reason."""
+        return (*_PARTS.split(self.words, maxsplit=1), "")[1]
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,7 @@ class Line:
 
     system: str
     measure: str
+    quantity: str
     lead: Result
     verdict: Verdict
     beside: Sequence[Result] = ()
@@ -100,11 +113,12 @@ class Summary:
         rows = [first(part, key, group=self.contrast.label) for key in _BESIDE if key != (lead["sample"], lead["stat"])]
         return Line(
             system=point.rater if point else system(name),
-            measure=f"FNMR {point.words}" if point else measure(name),
+            measure=f"genuine pairs rejected (FNMR {point.words})" if point else measure(name),
+            quantity=name,
             lead=self._result(part, lead),
             verdict=self._verdict(part, lead),
             beside=[self._result(part, row) for row in rows if row is not None],
-            warnings=[*self._warnings(lead, system(name)), *filter(None, [remarks(part)] if operating else [])],
+            warnings=[*self._warnings(lead, system(name)), *filter(None, [_remarks(part, lead)] if operating else [])],
         )
 
     def _result(self, part: pd.DataFrame, row: pd.Series) -> Result:
@@ -139,7 +153,7 @@ class Summary:
     def _direction(self, lead: pd.Series) -> str:
         higher, lower = self.contrast.focal, self.contrast.reference
         up = lead["estimate"] > 0
-        question = "fnmr" if " at " in lead["quantity"] else lead["quantity"].partition(": ")[2]
+        question = "fnmr" if is_operating_point(lead["quantity"]) else lead["quantity"].partition(": ")[2]
         sign = _WORSE_WHEN.get(question)
         if sign is None:
             return f"higher for {higher if up else lower}"
@@ -209,12 +223,17 @@ def _short(line: Line) -> str:
 def is_share(quantity: str) -> bool:
     """Whether a quantity is a share of images or answers, which is written in percent."""
     question = quantity.partition(": ")[2]
-    return " at " in quantity or question == "same" or is_label(quantity)
+    return is_operating_point(quantity) or question == "same" or question.startswith(LABELED)
+
+
+def _remarks(part: pd.DataFrame, lead: pd.Series) -> str:
+    """Write the remarks on the rates of this estimate: those of false matches and of other samples stand elsewhere."""
+    return remarks(part[part["stat"].eq("fnmr") & part["sample"].eq(lead["sample"])])
 
 
 def _bounded(row: pd.Series | None) -> str:
-    """Write a ratio of rates; a dash where there is no interval, because few errors bound no ratio."""
-    return "" if row is None else MISSING if pd.isna(row["low"]) else ratio(row)
+    """Write a ratio of rates; few errors bound no ratio."""
+    return "" if row is None else "too few errors" if pd.isna(row["low"]) else ratio(row)
 
 
 def _difference(row: pd.Series) -> str:

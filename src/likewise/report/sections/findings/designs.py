@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from likewise.report.names import EDITED, UNMATCHED, Naming, first, is_label, quantity
+from likewise.report.names import EDITED, UNMATCHED, Naming, first, is_label, quantity, without_simulation
 from likewise.report.numbers import confidence, interval, p_equals, signed, significant
 from likewise.tables import Contrast, Estimates
 
@@ -39,6 +40,8 @@ class Panel:
     quantity: str
     designs: tuple[Design, ...]
     conclusion: str
+    remarks: tuple[str, ...] = ()
+    """Where the designs disagree."""
 
 
 def panels(estimates: Estimates, contrast: Contrast, naming: Naming | None = None) -> list[Panel]:
@@ -46,7 +49,10 @@ def panels(estimates: Estimates, contrast: Contrast, naming: Naming | None = Non
     frame, names = estimates.frame, naming or Naming()
     found = frame.loc[frame["stat"] == "gap_in_sd", "quantity"].drop_duplicates()
     parts = [(name, frame[frame["quantity"] == name]) for name in found if name.partition(": ")[2] in WORSE]
-    return [Panel(name, _designs(part, names), conclusion(part, contrast, names)) for name, part in parts]
+    return [
+        Panel(name, _designs(part, names), conclusion(part, contrast, names), tuple(remarks(part, contrast)))
+        for name, part in parts
+    ]
 
 
 def label_panels(estimates: Estimates, naming: Naming | None = None, *, most: int = 4) -> list[Panel]:
@@ -56,6 +62,12 @@ def label_panels(estimates: Estimates, naming: Naming | None = None, *, most: in
     gaps = gaps[gaps["sample"].isin(["matched", "all"])].assign(size=gaps["estimate"].abs())
     largest = gaps.sort_values("size", ascending=False, kind="stable")["quantity"].drop_duplicates().head(most)
     return [Panel(name, _plain_designs(frame[frame["quantity"] == name], names), "") for name in largest]
+
+
+def share_panels(estimates: Estimates, quantities: Sequence[str], naming: Naming | None = None) -> list[Panel]:
+    """Return panels of rates and shares, in percentage points: the same differences as in the summary's table."""
+    frame, names = without_simulation(estimates.frame), naming or Naming()
+    return [Panel(name, _plain_designs(frame[frame["quantity"] == name], names), "") for name in quantities]
 
 
 def _plain_designs(rows: pd.DataFrame, naming: Naming) -> tuple[Design, ...]:
@@ -80,7 +92,16 @@ def conclusion(rows: pd.DataFrame, contrast: Contrast, naming: Naming | None = N
     said = [f"{quantity(rows['quantity'].iloc[0])}."]
     shown = ((matched, names.matched), (adjusted, names.adjusted), (edited, EDITED), (unmatched, UNMATCHED))
     said += [_sentence(row, sign, contrast, name) for row, name in shown if row is not None]
-    return " ".join([*said, *filter(None, (_change(unmatched, matched, sign, contrast), _agreement(rows)))])
+    return " ".join([*said, *remarks(rows, contrast)])
+
+
+def remarks(rows: pd.DataFrame, contrast: Contrast) -> list[str]:
+    """State where designs of one quantity disagree, and whether matching and edits do."""
+    unmatched, matched = (first(rows, key) for key in _ROWS[:2])
+    if unmatched is None:
+        return []
+    sign = WORSE[rows["quantity"].iloc[0].partition(": ")[2]]
+    return [said for said in (_change(unmatched, matched, sign, contrast), _agreement(rows)) if said]
 
 
 def curves(estimates: Estimates) -> list[tuple[str, pd.DataFrame]]:
