@@ -20,6 +20,7 @@ import pandas as pd
 
 from benchmarks import coverage_labels, coverage_models, coverage_people
 from benchmarks.coverage_hard import HARD
+from benchmarks.coverage_thresholds import THRESHOLDS
 from benchmarks.outcome import Outcome
 
 EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
@@ -43,6 +44,7 @@ EXPERIMENTS: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "tones": coverage_people.tones,
     "pictures": coverage_people.pictures,
     **HARD,
+    **THRESHOLDS,
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from benchmarks import coverage as benchmark
 from benchmarks.coverage_hard import HARD
+from benchmarks.coverage_thresholds import THRESHOLDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
@@ -63,9 +64,9 @@ def _naive_by_the_page() -> dict[str, list[float]]:
 
 
 def test_every_experiment_runs_here_and_all_of_it_is_on_the_page():
-    """The hard worlds (rare errors, unequal clusters, other shapes) have a fast version in test_hard_worlds.py."""
+    """Hard worlds have a fast version in test_hard_worlds.py and verification/test_estimated_threshold.py."""
     run = {name for mark in test_intervals_hold.pytestmark if mark.name == "parametrize" for name, *_ in mark.args[1]}
-    assert run | set(HARD) == set(benchmark.EXPERIMENTS)
+    assert run | set(HARD) | set(THRESHOLDS) == set(benchmark.EXPERIMENTS)
     assert len(_naive_by_the_page()) > 50
 
 

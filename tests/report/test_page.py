@@ -148,7 +148,7 @@ def test_error_rates_sensitivity_and_tests_of_slopes_are_there(page, folder):
     changed = estimates.where(sample="counterfactual").frame
     changed = changed[changed["stat"].isin(["slope", "rate_slope"])]
     labels = set(changed.loc[~unchanged(changed), "quantity"])
-    for stat in ("p_value", "q_bh", "linearity_p"):
+    for stat in ("p_value", "q_by", "linearity_p"):
         rows = estimates.where(stat=stat, sample="counterfactual").frame
         for value in rows.loc[rows["quantity"].isin(labels), "estimate"]:
             assert p_value(value).replace("<", "&lt;") in text

@@ -281,11 +281,11 @@ def slope(name: str, estimate: float, width: float, **change: object) -> dict[st
 
 def test_slopes_are_sorted_and_labels_without_change_are_listed():
     rows = [slope("A", 0.1, 0.05), slope("B", 0.3, 0.1, stat="rate_slope"), slope("C", 0.0, 0.0)]
-    rows += [make_point(quantity="tagger: A", stat="q_bh", sample="counterfactual", group="attribute", estimate=0.01)]
+    rows += [make_point(quantity="tagger: A", stat="q_by", sample="counterfactual", group="attribute", estimate=0.01)]
     (table,) = slope_tables(lw.Estimates.of(rows))
     assert [row["label"] for row in table["rows"]] == ["B", "A"] and table["unchanged"] == ["C"]
-    assert table["rows"][0]["remark"] == "absolute rate" and table["rows"][0]["q_bh"] == "–"
-    assert table["rows"][1]["q_bh"] == "0.010" and table["rows"][1]["p_value"] == "–"
+    assert table["rows"][0]["remark"] == "absolute rate" and table["rows"][0]["q_by"] == "–"
+    assert table["rows"][1]["q_by"] == "0.010" and table["rows"][1]["p_value"] == "–"
     assert slope_tables(EMPTY) == []
 
 

@@ -98,13 +98,13 @@ def slopes(*values: tuple[str, float, float, float, float | None]) -> str:
     for name, estimate, low, high, q in values:
         rows.append(make_row(quantity=f"tagger: {name}", estimate=estimate, low=low, high=high, **SLOPE))
         if q is not None:
-            rows.append(make_point(quantity=f"tagger: {name}", **{**SLOPE, "stat": "q_bh"}, estimate=q))
+            rows.append(make_point(quantity=f"tagger: {name}", **{**SLOPE, "stat": "q_by"}, estimate=q))
     return slope_finding(lw.Estimates.of(rows))
 
 
 def test_discoveries_are_counted_by_q_value():
     text = slopes(("Grin", 0.3, 0.2, 0.4, 0.001), ("Tie", 0.1, 0.01, 0.19, 0.08), ("Hat", 0.0, -0.1, 0.1, 0.9))
-    assert text.startswith("Counterfactual edits of the attribute change 1 of 3 labels (q < 0.05, Benjamini-Hochberg)")
+    assert text.startswith("Counterfactual edits of the attribute change 1 of 3 labels (q < 0.05, Benjamini-Yekutieli)")
     assert "Grin 0.300 (0.200 to 0.400)" in text
     assert "Tie" not in text
 

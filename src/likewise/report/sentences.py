@@ -165,15 +165,19 @@ def _times(row: pd.Series) -> str:
 
 
 def slope_finding(estimates: Estimates) -> str:
-    """State which labels change with the edited attribute; discoveries are counted by q-value."""
+    """State which labels change with the edited attribute; discoveries are counted by q-value.
+
+    All labels are of the same images, so their slopes depend on each other, in either direction: "man" rises where
+    "woman" falls. Benjamini and Yekutieli's correction holds for that.
+    """
     frame = estimates.frame
     edited = frame[frame["sample"] == "counterfactual"]
     rows = edited[edited["stat"].isin(["slope", "rate_slope"]) & edited["low"].notna()]
     if rows.empty:
         return ""
-    q = edited[edited["stat"] == "q_bh"].drop_duplicates("quantity").set_index("quantity")["estimate"]
+    q = edited[edited["stat"] == "q_by"].drop_duplicates("quantity").set_index("quantity")["estimate"]
     found = [row for _, row in rows.iterrows() if discovered(row, q)]
-    how = f"q < {FALSE_DISCOVERY_RATE:g}, Benjamini-Hochberg" if len(q) else "intervals not adjusted for multiplicity"
+    how = f"q < {FALSE_DISCOVERY_RATE:g}, Benjamini-Yekutieli" if len(q) else "intervals not adjusted for multiplicity"
     head = f"Counterfactual edits of the attribute change {len(found) or 'none'} of {len(rows)} labels ({how})"
     listed = "; ".join(f"{plain(row['quantity'].split(': ', 1)[-1])} {interval(row)}" for row in found)
     return f"{head}{'; relative change per unit of edit strength: ' + listed if found else ''}."

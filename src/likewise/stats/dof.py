@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from likewise.stats.jackknife import Codes, Floats, Statistic, covariance, effective_clusters
 
-__all__ = ["cluster_dof", "effective_clusters", "welch"]
+__all__ = ["cluster_dof", "effective_clusters", "together_dof", "welch"]
 
 
 def cluster_dof(clusterings: Sequence[Codes], size: Floats | None = None) -> float:
@@ -33,6 +33,22 @@ def cluster_dof(clusterings: Sequence[Codes], size: Floats | None = None) -> flo
     9.0
     """
     return max(min(effective_clusters(codes, size) for codes in clusterings) - 1, 1.0)
+
+
+def together_dof(codes: Codes) -> float:
+    """Return the degrees of freedom of a mean over rows when the rows of a cluster move together (Satterthwaite).
+
+    A cluster's sum then varies by its size n, and the variance of the mean is a sum of n^2 times equal variances: (sum
+    n^2)^2 / sum n^4, at least 1. ``cluster_dof`` lies between this and the count of clusters; in the far tail, where
+    decisions about many labels are made, it is too large.
+
+    Examples
+    --------
+    >>> together_dof(np.repeat(np.arange(10), 3)), round(together_dof(np.repeat(np.arange(10), [28] + [2] * 9)), 2)
+    (9.0, 1.09)
+    """
+    n = np.bincount(codes).astype(np.float64)
+    return float(max(min(np.square(n).sum() ** 2 / (n**4).sum(), len(n) - 1), 1.0))
 
 
 def welch(

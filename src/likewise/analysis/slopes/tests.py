@@ -15,6 +15,7 @@ from scipy import stats
 
 from likewise.analysis.slopes.estimate import Grid, Threshold, grids, known, slope_of
 from likewise.errors import InputError, TableError
+from likewise.stats.dof import together_dof
 from likewise.stats.intervals import Interval, bare
 from likewise.stats.jackknife import covariance, jackknife
 from likewise.stats.logit import coefficient
@@ -99,7 +100,11 @@ def sensitive_labels(estimates: Estimates, tests: Estimates, *, p: float = 0.001
 
 
 def _slope_p(grid: Grid) -> float:
-    """Return the two-sided p of the slope of the rates (z is y on another scale, so the p serves both)."""
+    """Return the two-sided p of the slope of the rates (z is y on another scale, so the p serves both).
+
+    Only identities whose answers change bear on the slope, and those with many images more than others. With a head
+    count of identities (1 to 28 images), p was below 0.006 in 1.5 to 2.2 % of worlds without a slope.
+    """
     weights = grid.levels - grid.levels.mean()
     spread = covariance(
         grid.columns, lambda total: (total[..., :-1] @ weights / total[..., -1])[..., None], [grid.identity]
@@ -107,7 +112,13 @@ def _slope_p(grid: Grid) -> float:
     estimate, variance = float(grid.present.mean(axis=0) @ weights), float(spread[0, 0])
     if variance == 0:
         return 1.0
-    return float(2 * stats.t.sf(abs(estimate) / variance**0.5, int(grid.identity.max())))
+    return float(2 * stats.t.sf(abs(estimate) / variance**0.5, _bearing(grid)))
+
+
+def _bearing(grid: Grid) -> float:
+    """Return the degrees of freedom of a slope of rates: those of the identities whose answers change."""
+    change = np.unique(grid.identity[np.ptp(grid.present, axis=1) > 0])
+    return max(min(together_dof(grid.identity), len(change) - 1.0), 1.0)
 
 
 def _ols_p(grid: Grid) -> float:

@@ -51,7 +51,7 @@ def corrected_fnmr_gap(
     --------
     >>> from likewise.analysis.verification.error_rates import error_rates
     >>> from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
-    >>> ratings, trials, images, _ = VerificationTrials(80, seed=1).tables()
+    >>> ratings, trials, images, _ = VerificationTrials(200, seed=1).tables()
     >>> rates = error_rates(ratings, trials, images, CONTRAST, rates=[0.05])
     >>> labels = images.frame.set_index("image")["perceived_gender"].iloc[::2].to_dict()
     >>> found = corrected_fnmr_gap(rates, ratings, trials, images, CONTRAST, labels=labels)

@@ -137,6 +137,23 @@ class TrialSample:
         both = _sums(self.left, influence, people) + _sums(self.right, influence, people)
         return both, _sums(self.dyad, influence, meetings)
 
+    def design_dof(self, threshold: float, people: int, meetings: int) -> float:
+        """Return the degrees of freedom of these impostors' design effect; see ``Errors.dof``.
+
+        Without identity i the variance lacks T_i^2 and 2 D_ij (T_j - D_ij) for every identity j that it meets.
+        """
+        rate, push = self.error(threshold), self.influence(threshold)
+        whole, met = self.by_identity(push, people, meetings)
+        partner = [push * (whole[end] - met[self.dyad]) for end in (self.right, self.left)]
+        own = whole**2 + 2 * (_sums(self.left, partner[0], people) + _sums(self.right, partner[1], people))
+        variance = max(float(whole @ whole - met @ met), float(whole @ whole) / 2)
+        if not (0 < rate < 1 and variance > 0):
+            return np.inf
+        here = np.unique(np.r_[self.left, self.right])
+        moved = own[here] / variance - np.mean(own[here]) / variance
+        moved = moved - (1 - 2 * rate) / (rate * (1 - rate)) * whole[here]
+        return max(2 / max(float(moved @ moved), 1e-12), 2.0)
+
 
 def _sums(codes: Codes, influence: Floats, count: int) -> Floats:
     sums: Floats = np.bincount(codes, weights=influence, minlength=count).astype(np.float64)

@@ -16,7 +16,7 @@ from likewise.analysis.verification.operating_points import Errors, TrialSample
 from likewise.analysis.verification.shown_rates import FEW_FALSE_MATCHES
 from likewise.analysis.verification.trial_table import TrialTable
 from likewise.errors import InputError
-from likewise.stats.intervals import Interval, bare, newcombe, share_interval
+from likewise.stats.intervals import Interval, bare, newcombe, share_interval, shown_shares
 from likewise.tables.estimates import remarked, row
 
 BY = "clustered by identity"
@@ -85,40 +85,65 @@ class RateRows:
             found, word = self.rate(trials, start + k, level)
             many = f"simultaneous over {comparisons} points" if comparisons > 1 else ""
             apart = self.table.impostor_remark if (stat, sample) == ("fmr", "matched") else ""
-            method = remarked(f"{BY}, Wilson", ", ".join(filter(None, (word, self.doubt, many, apart))))
+            kind = BY if self._pinned(trials, start + k) else f"{BY}, Wilson"
+            method = remarked(kind, ", ".join(filter(None, (word, self.doubt, many, apart))))
             rows.append(self._row(stat, sample, name, found, len(trials), method))
         return rows
 
     def rate(self, trials: TrialSample, k: int, level: float | None = None) -> tuple[Interval, str]:
-        """Return the k-th rate, of these trials, with Wilson's interval, and a remark or nothing."""
-        share, variance = float(self.found.rates[k]), float(self.found.covariance[k, k])
-        # A threshold set on the impostors pins their rate, so that it may vary less than independent trials would;
-        # with hardly any false match that cannot be relied on.
-        pinned = not trials.genuine and share * len(trials) >= FEW_FALSE_MATCHES
-        most = np.inf if pinned else trials.effective_size
+        """Return the k-th rate, of these trials, with its interval, and a remark or nothing."""
+        share, variance, level = float(self.found.rates[k]), float(self.found.covariance[k, k]), level or self.level
         effective = trials.effective_identities
-        known = max(effective - 1, 1.0)
-        known = min(self.found.dof(k), known) if trials.genuine else known
+        known = max(min(self._known(trials, k), effective - 1), 1.0)
+        if self._pinned(trials, k):
+            half = float(stats.t.ppf((1 + level) / 2, known)) * variance**0.5
+            return Interval(share, max(share - half, 0.0), min(share + half, 1.0), trials.identities), ""
         low, high, word = share_interval(
-            share, variance, n=most, clusters=effective, level=level or self.level, dof=known
+            share, variance, n=trials.effective_size, clusters=effective, level=level, dof=known
         )
         return Interval(share, low, high, trials.identities), word
 
+    def _pinned(self, trials: TrialSample, k: int) -> bool:
+        """Return whether a threshold that was set on the impostors pins this false match rate.
+
+        It then varies less than independent trials would, and less where it is high: it makes up more of the pool.
+        Wilson's interval expects the reverse, so the interval is symmetric. With few false matches that cannot be
+        relied on.
+        """
+        enough = float(self.found.rates[k]) * len(trials) >= FEW_FALSE_MATCHES
+        return not trials.genuine and enough and float(self.found.from_threshold[k]) > 0
+
+    def _known(self, trials: TrialSample, k: int) -> float:
+        """Return the degrees of freedom of the rate's design effect."""
+        if trials.genuine:
+            return self.found.dof(k)
+        if not self._pinned(trials, k):
+            return np.inf
+        return trials.design_dof(self.found.threshold, len(self.table.linked), self.table.meetings)
+
     def _threshold(self, rate: float | None) -> dict[str, object]:
-        """Write the threshold; the ends of an estimated one are those of the false match rate (Woodruff 1952)."""
+        """Write the threshold. Its ends are where the sample would show the rate if it were true (Woodruff 1952)."""
         limit, pool = self.found.threshold, self.table.impostors
         write = partial(self._row, "threshold", "all", "pooled")
         if rate is None:
             return write(bare(limit, self.table.people), len(pool), "given")
-        variance, effective = self.table.fmr_variance(limit), pool.effective_identities
-        lenient = share_interval(rate, variance, n=len(pool), clusters=effective, level=self.level)[:2]
-        low, high = (pool.threshold(end) for end in lenient)
-        if not np.isfinite([limit, high]).all():
+        low, high = self._shown(rate, limit)
+        if not np.isfinite([limit, pool.threshold(high)]).all():
             fix = "Ask for a lower rate, or use failures='drop'."
             problem = f"{self.quantity}: too many impostor trials are without a distance for a threshold"
             raise InputError(problem, fix=fix)
-        found = Interval(limit, min(low, limit), max(high, limit), self.table.people)
-        return write(found, len(pool), remarked(f"{BY}, Woodruff", self.doubt))
+        if low * len(pool) < 1:  # the true threshold may lie below every distance
+            word = ", ".join(filter(None, (self.doubt, "no interval: too few false matches")))
+            return write(bare(limit, self.table.people), len(pool), remarked(f"{BY}, Woodruff", word))
+        ends = min(pool.threshold(low), limit), max(pool.threshold(high), limit)
+        return write(Interval(limit, *ends, self.table.people), len(pool), remarked(f"{BY}, Woodruff", self.doubt))
+
+    def _shown(self, rate: float, limit: float) -> tuple[float, float]:
+        """Return between which false match rates the sample lies at the true threshold."""
+        table, pool = self.table, self.table.impostors
+        known = pool.design_dof(limit, len(table.linked), table.meetings)
+        dof = max(min(known, pool.effective_identities - 1), 1.0)
+        return shown_shares(rate, table.fmr_variance(limit), n=len(pool), level=self.level, dof=dof)
 
     def _differentials(
         self, what: str, sample: str, samples: Sequence[TrialSample], columns: Sequence[int]

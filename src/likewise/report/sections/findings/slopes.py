@@ -12,7 +12,7 @@ from likewise.report.numbers import MISSING, TINY, interval, p_value, significan
 from likewise.tables import Estimates
 
 PANELS = 24  # labels that fit into the figure; the table has all of them
-SLOPE_TESTS = ("p_value", "q_bh", "linearity_p", "ols_p")
+SLOPE_TESTS = ("p_value", "q_by", "linearity_p", "ols_p")
 _SLOPES = ("slope", "rate_slope")
 VALIDATION = ("validate-edits", "certify")
 """How the stage that validates edits is called, and was called in older folders."""
