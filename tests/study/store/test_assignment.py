@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from likewise.errors import StudyError, VersionError
 from likewise.study.config.load import read_study
 from likewise.study.config.plan_hash import freeze
-from likewise.study.server.responses import Submission, next_task, record_and_next, undo
+from likewise.study.server.responses import Received, Submission, next_task, undo
 from likewise.study.server.schedule import arm_of, length_of, schedule_of, training_order
 from likewise.study.store import schema
 from likewise.study.store.raters import Joining, RefusedError, begin, find, join, withdraw
@@ -42,7 +42,7 @@ def look(site, key, now=0.0):
 def say(site, key, shown, value=1.0, now=1.0):
     question = site.study.questions_of(site.study.items[shown.item])[0].name
     given = Submission(shown.position, shown.item, {question: value}, shown=shown.shown_at)
-    return site.writes.submit(lambda c: record_and_next(c, site.study, key, given, now)).result()
+    return site.writes.submit_to(site.record, Received(key, given, now)).result()
 
 
 def through(site, key, value=1.0, now=0.0):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import sqlalchemy as sa
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -20,8 +21,10 @@ from likewise.study.config.plan_hash import freeze, image_facts
 from likewise.study.config.sections import Item, StudyPlan
 from likewise.study.config.texts import LANGUAGES
 from likewise.study.server.figures import Agreement, Figures
+from likewise.study.server.forms import form_view
 from likewise.study.server.guard import parse_int, same_site
 from likewise.study.server.pictures import ServedImages
+from likewise.study.server.responses import Outcome, Received, record_and_next
 from likewise.study.server.schedule import images_for
 from likewise.study.server.signing import Signer, read_key
 from likewise.study.store.raters import FINISHED, Rater, find
@@ -33,6 +36,7 @@ COOKIE = "likewise"
 DESIGNER = "likewise_design"
 WORKER_FIELDS = ("PROLIFIC_PID", "workerId", "worker_id", "participant")
 """How the platforms name a worker id in the link."""
+_REMEMBERED = 4096  # raters whose form token need not be made again
 _MONTH = 30 * 24 * 3600
 
 
@@ -82,6 +86,11 @@ class Site:
         self.engine.dispose()
 
     @cached_property
+    def record(self) -> Callable[[sa.Connection, list[Received]], list[Outcome]]:
+        """What the write queue makes of the responses that wait together."""
+        return partial(_record, self.study)
+
+    @cached_property
     def opaque(self) -> dict[str, str]:
         """Item -> the opaque name in forms."""
         return {key: self.signer.mac("item", key, 10) for key in self.study.items}
@@ -90,6 +99,19 @@ class Site:
     def item_of(self) -> dict[str, str]:
         """Opaque name -> item."""
         return {name: key for key, name in self.opaque.items()}
+
+    @cached_property
+    def _forms(self) -> dict[tuple[str, str], dict[str, Any]]:
+        return {}
+
+    def form(self, item: Item, language: str) -> dict[str, Any]:
+        """Return the questions about an item as HTML, rendered once, and whether one click answers them."""
+        key = (item.key if item.question else "", language)
+        if key not in self._forms:
+            view = form_view(self.study, item, language)
+            html = _PAGES.get_template("asked.html.j2").render(t=words(language), **view)
+            self._forms[key] = {"html": Markup(html), "instant": view["instant"]}  # noqa: S704  # escaped by the template
+        return self._forms[key]
 
     def pictures(self, item: Item, rater: int) -> list[str]:
         """Return the addresses of an item's images from left to right, as this rater sees them."""
@@ -108,9 +130,10 @@ class Site:
         """The token of the designer's pages."""
         return self.signer.mac("design", self.plan_hash, 20)
 
-    def csrf(self, rater: int) -> str:
-        """Return the token that a rater's forms carry."""
-        return self.signer.mac("csrf", str(rater))
+    @cached_property
+    def csrf(self) -> Callable[[int], str]:
+        """The token that a rater's forms carry."""
+        return lru_cache(_REMEMBERED)(lambda rater: self.signer.mac("csrf", str(rater)))
 
     def code(self, who: Rater) -> str:
         """Return the completion code for how a rater finished."""
@@ -128,6 +151,10 @@ class Site:
     async def erase_traces(self) -> bool:
         """Remove what was deleted from the files of the database."""
         return await run_in_threadpool(erase_traces, self.engine)
+
+
+def _record(study: StudyPlan, connection: sa.Connection, received: list[Received]) -> list[Outcome]:
+    return record_and_next(connection, study, received)
 
 
 _PAGES = jinja2.Environment(

@@ -43,11 +43,11 @@ def groups_of(questions: Sequence[Question], language: str) -> list[dict[str, An
 
 
 def form_view(study: StudyPlan, item: Item, language: str) -> dict[str, Any]:
-    """Return what the page of a task shows of its questions."""
-    asked = study.questions_of(item)
-    groups = groups_of(asked, language)
+    """Return what the page of a task shows of its questions; it is the same for all raters of a language."""
+    groups = groups_of(study.questions_of(item), language)
     instant = len(groups) == 1 and not study.certainty and not study.comment
-    return {"groups": groups, "instant": instant, "certainty": study.certainty, "comment": study.comment}
+    return {"groups": groups, "instant": instant, "certainty": study.certainty, "comment": study.comment,
+            "skip": study.skip}  # fmt: skip
 
 
 def given_from(

@@ -113,5 +113,5 @@ def same_site(request: Request, address: str) -> bool:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = request.headers.get("origin")
-    own = address or f"{request.url.scheme}://{request.headers.get('host', '')}"
+    own = address or f"{request.scope['scheme']}://{request.headers.get('host', '')}"
     return origin is None or origin.rstrip("/").lower() == own.rstrip("/").lower()

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from likewise.study.config.sections import Item
 from likewise.study.server.context import COOKIE, Page, Site, page_of, see_other, session
-from likewise.study.server.forms import MissingError, comprehends, form_view, given_from, groups_of
+from likewise.study.server.forms import MissingError, comprehends, given_from, groups_of
 from likewise.study.server.guard import parse_int, read_form
-from likewise.study.server.responses import Shown, next_task, record_and_next, undo
+from likewise.study.server.responses import Received, Shown, next_task, undo
 from likewise.study.server.schedule import TRAINING_STEP, length_of
 from likewise.study.store.raters import (
     FINISHED,
@@ -126,7 +126,7 @@ async def submit(request: Request) -> Response:
         return await _ask_again(request, missing)
     except ValueError as error:
         raise HTTPException(400) from error
-    found = await site.writes.run(lambda connection: record_and_next(connection, site.study, key, given, site.clock()))
+    found = await site.writes.run_together(site.record, Received(key, given, site.clock()))
     if found is None:
         raise HTTPException(401)
     outcome, shown = found
@@ -191,8 +191,7 @@ def task_view(page: Page, item: Item, following: Item | None) -> dict[str, Any]:
     return {
         "pictures": list(zip(images, alts, strict=True)),
         "ahead": site.pictures(following, rater) if following else [],
-        "skip": site.study.skip,
-        **form_view(site.study, item, page.language),
+        "form": site.form(item, page.language),
     }
 
 

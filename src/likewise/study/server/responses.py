@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import median
+from typing import Any
 
 import sqlalchemy as sa
 
 from likewise.study.config.sections import Exclusion, StudyPlan
-from likewise.study.store.assignment import assign_next, hold_until
+from likewise.study.store.assignment import OpenTask, hold_until, open_or_assign
+from likewise.study.store.many import rows_of
 from likewise.study.store.raters import (
     FINISHED,
     RATER_COLUMNS,
     Rater,
     add_training_tasks,
     find,
+    find_all,
     reassign_responses,
     release_tasks,
     set_state,
@@ -29,39 +33,52 @@ _OPEN = (
     .order_by(task.c.position)
     .limit(2)
 )
-_NEXT = (
-    sa.select(*RATER_COLUMNS, task.c.position, task.c.item, task.c.kind, task.c.shown_at)
-    .select_from(rater.outerjoin(task, (task.c.rater == rater.c.id) & task.c.answered_at.is_(None)))
-    .where(rater.c.id == sa.bindparam("by"))
-    .order_by(task.c.position)
-    .limit(2)
-)
 _SHOW = (
     sa.update(task)
-    .where(task.c.id == sa.bindparam("place"))
+    .where((task.c.rater == sa.bindparam("by")) & (task.c.position == sa.bindparam("here")))
     .values(shown_at=sa.bindparam("at"), held_until=sa.bindparam("until"))
-)
-_RECORD = (
-    sa.update(task)
-    .where(
-        (task.c.rater == sa.bindparam("by"))
-        & (task.c.position == sa.bindparam("here"))
-        & (task.c.item == sa.bindparam("what"))
-        & task.c.answered_at.is_(None)
-    )
-    .values(
-        answered_at=sa.bindparam("at"),
-        shown_at=sa.func.coalesce(task.c.shown_at, sa.bindparam("since", type_=sa.Float)),
-        value=sa.bindparam("given"),
-        certainty=sa.bindparam("sure"),
-        comment=sa.bindparam("words"),
-    )
 )
 _ANSWERED = sa.select(task.c.answered_at).where(
     (task.c.rater == sa.bindparam("by"))
     & (task.c.position == sa.bindparam("here"))
     & (task.c.item == sa.bindparam("what"))
 )
+
+
+@dataclass(frozen=True)
+class _Statements:
+    """The two statements that a batch of responses takes, in the words of one database."""
+
+    record: Any
+    following: sa.Select[Any]
+
+
+@cache
+def _statements(dialect: str) -> _Statements:
+    whole, text, real = sa.Integer(), sa.Text(), sa.Float()
+    columns: dict[str, sa.types.TypeEngine[Any]] = {
+        "who": whole, "here": whole, "what": text, "ended": real, "since": real, "said": text, "sure": whole,
+        "words": text,
+    }  # fmt: skip
+    given = rows_of(dialect, "given", columns)
+    mine = (task.c.rater == given.c.who) & task.c.answered_at.is_(None)
+    return _Statements(
+        record=sa.update(task)
+        .where(mine & (task.c.position == given.c.here) & (task.c.item == given.c.what))
+        .values(
+            answered_at=given.c.ended,
+            shown_at=sa.func.coalesce(task.c.shown_at, given.c.since),
+            value=given.c.said,
+            certainty=given.c.sure,
+            comment=given.c.words,
+        )
+        .returning(task.c.rater),
+        following=sa.select(*RATER_COLUMNS, task.c.position, task.c.item, task.c.kind, task.c.shown_at)
+        .select_from(
+            given.join(rater, rater.c.id == given.c.who).outerjoin(task, mine & (task.c.position > given.c.here))
+        )
+        .order_by(rater.c.id, task.c.position),
+    )
 
 
 @dataclass(frozen=True)
@@ -105,53 +122,126 @@ def next_task(connection: sa.Connection, study: StudyPlan, who: Rater, now: floa
     """Return the current task of a rater; assign more when there is none, and finish when none is left."""
     if who.state not in ("training", "working"):
         return Shown(who)
-    rows = connection.execute(_OPEN, {"by": who.id}).all()
+    rows = [OpenTask(*row[1:]) for row in connection.execute(_OPEN, {"by": who.id})]
     if not rows and who.state == "training":
         return _after_training(connection, study, who, now)
-    if not rows and assign_next(connection, study, who, now):
-        rows = connection.execute(_OPEN, {"by": who.id}).all()
+    rows = rows or open_or_assign(connection, study, [who], now)[who.id]
     if not rows:
         return Shown(finish(connection, study, who, now))
-    place, position, item, kind, shown_at = rows[0]
-    since = now if shown_at is None or shown_at > now else shown_at  # the clock may have been set back
-    connection.execute(_SHOW, {"place": place, "at": since, "until": hold_until(study, now)})
+    shown = _shown(who, rows, now, _last_position(connection, who.id))
+    key = {"by": who.id, "here": shown.position}
+    connection.execute(_SHOW, {**key, "at": shown.shown_at, "until": hold_until(study, now)})
+    return shown
+
+
+def _shown(who: Rater, rows: Sequence[OpenTask], now: float, last: int) -> Shown:
+    """Return the first of a rater's open tasks, and the one after it."""
+    first, since = rows[0], rows[0].shown_at
+    since = now if since is None or since > now else since  # the clock may have been set back
     following = rows[1].item if len(rows) > 1 else ""
-    return Shown(who, position, item, kind, following, since, _last_position(connection, who.id))
+    return Shown(who, first.position, first.item, first.kind, following, since, last)
 
 
-def record(connection: sa.Connection, by: int, given: Submission, now: float) -> str:
-    """Record a response: ``recorded``, ``again`` (it was there already), or ``gone`` (the task was reassigned)."""
-    values = json.dumps({name: given.values.get(name) for name in sorted(given.values)})
-    key = {"by": by, "here": given.position, "what": given.item}
-    facts = {"at": now, "given": values, "sure": given.certainty, "words": given.comment or None, "since": given.shown}
-    if connection.execute(_RECORD, {**key, **facts}).rowcount == 1:
-        return "recorded"
-    return "again" if connection.execute(_ANSWERED, key).scalar() is not None else "gone"
+@dataclass(frozen=True)
+class Received:
+    """A response and who sent it when."""
+
+    by: int
+    given: Submission
+    now: float
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The values of the response, as ``_Statements`` names them."""
+        given = self.given
+        said = json.dumps({name: given.values.get(name) for name in sorted(given.values)})
+        return {"who": self.by, "here": given.position, "what": given.item, "ended": self.now, "since": given.shown,
+                "said": said, "sure": given.certainty, "words": given.comment or None}  # fmt: skip
 
 
-def record_and_next(
-    connection: sa.Connection, study: StudyPlan, key: int, given: Submission, now: float
-) -> tuple[str, Shown] | None:
-    """Record a response, apply the rules if it was a control, and return what comes next; None for an unknown rater.
+Outcome = tuple[str, Shown] | None
+"""``recorded``, ``again`` (it was there already) or ``gone`` (the task was reassigned), and what comes next."""
 
-    The usual case is two statements: the response, and the next task that is already assigned. When that one was shown
-    is not written yet: its form carries the time, signed, and the response brings it along.
+
+def record_and_next(connection: sa.Connection, study: StudyPlan, received: Sequence[Received]) -> list[Outcome]:
+    """Record responses, apply the rules after controls, and return what comes next; None for an unknown rater.
+
+    The usual case is two statements, however many responses: the responses, and the next tasks that are already
+    assigned. When a next task was shown is not written yet: its form carries the time, signed, and the response brings
+    it along. Raters who need more tasks are assigned them together.
     """
-    outcome = record(connection, key, given, now)
-    rows = connection.execute(_NEXT, {"by": key}).all()
-    if not rows:
+    found: dict[int, Outcome] = {}
+    left = list(enumerate(received))
+    while left:  # each rater once in a round: a response that was sent twice waits for the next
+        turn = {one.by: (k, one) for k, one in reversed(left)}
+        outcomes = _round(connection, study, {by: one for by, (_, one) in sorted(turn.items())})
+        found |= {k: outcomes[by] for by, (k, _) in turn.items()}
+        left = [(k, one) for k, one in left if k not in found]
+    return [found[k] for k in range(len(received))]
+
+
+def _round(connection: sa.Connection, study: StudyPlan, received: Mapping[int, Received]) -> dict[int, Outcome]:
+    """Record at most one response of each rater."""
+    statements = _statements(connection.dialect.name)
+    given = {"given": [one.row for one in received.values()]}
+    recorded = set(connection.execute(statements.record, given).scalars())
+    rows: dict[int, list[Any]] = {}
+    for row in connection.execute(statements.following, given):
+        rows.setdefault(row.id, []).append(row)
+    found: dict[int, Outcome] = {by: None for by in received if by not in rows}
+    short: list[Received] = []
+    for by, of in rows.items():
+        who = Rater(*of[0][: len(RATER_COLUMNS)])
+        opened = [OpenTask(*row[len(RATER_COLUMNS) :]) for row in of if row.position is not None]
+        ready = _ready(study, who, received[by], opened) if by in recorded else None
+        if who.state in FINISHED:
+            found[by] = "gone", Shown(who)
+        elif ready is not None:
+            found[by] = "recorded", ready
+        elif by in recorded and who.state == "working" and study.kinds[received[by].given.item] == "work":
+            short.append(received[by])
+        else:
+            found[by] = _slowly(connection, study, received[by], recorded=by in recorded)
+    return found | _more(connection, study, short)
+
+
+def _ready(study: StudyPlan, who: Rater, one: Received, opened: Sequence[OpenTask]) -> Shown | None:
+    """Return what follows a recorded response if nothing has to be written for it."""
+    kind = study.kinds[one.given.item]
+    if kind == "training" and feedback_on(study, one.given):
+        return Shown(who, one.given.position, one.given.item, "feedback")
+    if not opened or kind in ("gold", "attention"):
         return None
-    who = Rater(*rows[0][: len(RATER_COLUMNS)])
-    kind = study.kinds[given.item] if outcome == "recorded" else ""
-    if who.state in FINISHED:
-        return "gone", Shown(who)
-    if kind == "training" and feedback_on(study, given):
-        return outcome, Shown(who, given.position, given.item, "feedback")
-    if rows[0].position is None or kind in ("gold", "attention"):
-        return outcome, _after_control(connection, study, key, kind, now)
-    following = rows[1].item if len(rows) > 1 else ""
-    last = given.position if outcome == "recorded" else _last_position(connection, key)
-    return outcome, Shown(who, rows[0].position, rows[0].item, rows[0].kind, following, rows[0].shown_at or now, last)
+    return _shown(who, opened, one.now, one.given.position)
+
+
+def _slowly(connection: sa.Connection, study: StudyPlan, one: Received, *, recorded: bool) -> Outcome:
+    """Return what follows a control, the end of the practice, or a response that was not recorded."""
+    kind, outcome = (study.kinds[one.given.item], "recorded") if recorded else ("", "gone")
+    if not recorded:
+        key = {"by": one.by, "here": one.given.position, "what": one.given.item}
+        outcome = "again" if connection.execute(_ANSWERED, key).scalar() is not None else "gone"
+    return outcome, _after_control(connection, study, one.by, kind, one.now)
+
+
+def _more(connection: sa.Connection, study: StudyPlan, received: Sequence[Received]) -> dict[int, Outcome]:
+    """Assign tasks to raters who have none open, while no other process serves the same raters."""
+    if not received:
+        return {}
+    people = find_all(connection, [one.by for one in received])
+    now = max(one.now for one in received)
+    working = [who for who in people.values() if who.state == "working"]
+    tasks = open_or_assign(connection, study, working, now)
+    found: dict[int, Outcome] = {}
+    for one in received:
+        who = people.get(one.by)
+        if who is None:
+            found[one.by] = None
+        elif tasks.get(who.id):
+            found[who.id] = "recorded", _shown(who, tasks[who.id], one.now, one.given.position)
+        else:  # the end, or another process changed the rater's state
+            found[who.id] = "recorded", next_task(connection, study, who, one.now)
+    return found
 
 
 def _after_control(connection: sa.Connection, study: StudyPlan, key: int, kind: str, now: float) -> Shown:

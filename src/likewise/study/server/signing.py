@@ -36,9 +36,8 @@ class Signer:
 
     def _signer(self, purpose: str) -> itsdangerous.Signer:
         if purpose not in self._signers:
-            self._signers[purpose] = itsdangerous.Signer(
-                self.key, salt=f"likewise {purpose}", key_derivation="hmac", digest_method=hashlib.sha256
-            )
+            derived = hmac.digest(self.key, f"likewise {purpose}".encode(), "sha256")  # once, not for every token
+            self._signers[purpose] = itsdangerous.Signer(derived, key_derivation="none", digest_method=hashlib.sha256)
         return self._signers[purpose]
 
     def sign(self, purpose: str, value: str) -> str:

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from likewise.runtime.pixels import digest
 from likewise.study.config.sections import StudyPlan
-from likewise.study.store.schema import rater, reading, task
+from likewise.study.store.schema import fetched, rater, reading, task
 from likewise.tables import Ratings
 from likewise.tables.io import write_frame, write_text
 
@@ -51,14 +51,7 @@ class Collected:
 
 def collected(connection: sa.Connection, study: StudyPlan) -> Collected:
     """Fetch all responses and raters; close the connection, then compute."""
-    return _frames(study, _fetched(connection, _ROWS), _fetched(connection, _RATERS))
-
-
-def _fetched(connection: sa.Connection, query: sa.Select[Any]) -> Sequence[Any]:
-    """Return the driver's own tuples, without the objects that SQLAlchemy makes of each row."""
-    cursor: Any = connection.execute(query).cursor
-    rows: Sequence[Any] = cursor.fetchall()
-    return rows
+    return _frames(study, fetched(connection, _ROWS), fetched(connection, _RATERS))
 
 
 def _frames(study: StudyPlan, rows: Sequence[Any], people: Sequence[Any]) -> Collected:
@@ -80,7 +73,7 @@ def _frame(rows: Sequence[Any], columns: list[str]) -> pd.DataFrame:
 def read_collected(engine: sa.Engine, study: StudyPlan) -> Collected:
     """Fetch all responses and raters in one short read that holds up no rater."""
     with reading(engine) as connection:
-        rows, people = _fetched(connection, _ROWS), _fetched(connection, _RATERS)
+        rows, people = fetched(connection, _ROWS), fetched(connection, _RATERS)
     return _frames(study, rows, people)
 
 

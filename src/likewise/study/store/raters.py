@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -12,6 +14,7 @@ from likewise.study.config.sections import StudyPlan
 from likewise.study.server.schedule import arm_of, training_order, training_position
 from likewise.study.server.signing import Signer
 from likewise.study.store.assignment import AssignedRater
+from likewise.study.store.many import among
 from likewise.study.store.schema import rater, task, withdrawn
 
 FINISHED = ("done", "unqualified", "excluded", "full")
@@ -49,6 +52,18 @@ def find(connection: sa.Connection, key: int, *, lock: bool = False) -> Rater | 
     """Return a rater; ``lock`` makes other processes wait until this change is made."""
     row = connection.execute(_LOCKED if lock else _BY_ID, {"key": key}).first()
     return Rater(*row) if row else None
+
+
+@cache
+def _all_locked(dialect: str) -> sa.Select[Any]:
+    """Return the query that locks several raters, always in the same order, so that two processes do not deadlock."""
+    return sa.select(*RATER_COLUMNS).where(among(dialect, rater.c.id, "keys")).order_by(rater.c.id).with_for_update()
+
+
+def find_all(connection: sa.Connection, keys: Sequence[int]) -> dict[int, Rater]:
+    """Return raters by their numbers; other processes wait until this change is made."""
+    rows = connection.execute(_all_locked(connection.dialect.name), {"keys": list(keys)})
+    return {row.id: Rater(*row) for row in rows}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,13 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
         else:
             connection.execution_options(**_READS)
         yield connection
+
+
+def fetched(connection: sa.Connection, query: sa.Select[Any], values: Mapping[str, Any] | None = None) -> Sequence[Any]:
+    """Return the driver's own tuples, without the objects that SQLAlchemy makes of each row."""
+    cursor: Any = connection.execute(query, values or {}).cursor
+    rows: Sequence[Any] = cursor.fetchall()
+    return rows
 
 
 def erase_traces(engine: sa.Engine) -> bool:

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -20,10 +21,25 @@ import sqlalchemy as sa
 from likewise.study.store.schema import move_log
 
 T = TypeVar("T")
-Change = Callable[[sa.Connection], Any]
+A = TypeVar("A")
+Together = Callable[[sa.Connection, list[A]], list[T]]
+"""A change for several callers at once: their arguments, and a result for each."""
 _MOST = 128
 _TRIES = 4
 _MOVE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class _Queued:
+    """A change that waits: what makes it, for which argument, and who wants to know."""
+
+    make: Together[Any, Any]
+    argument: Any
+    future: Future[Any]
+
+
+def _one_by_one(connection: sa.Connection, changes: list[Callable[[sa.Connection], T]]) -> list[T]:
+    return [change(connection) for change in changes]
 
 
 class WriteQueue:
@@ -31,7 +47,7 @@ class WriteQueue:
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
-        self._waiting: queue.SimpleQueue[tuple[Change, Future[Any]] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="write queue", daemon=True)
         self._thread.start()
         self._closing = threading.Event()
@@ -41,13 +57,21 @@ class WriteQueue:
 
     def submit(self, change: Callable[[sa.Connection], T]) -> Future[T]:
         """Queue a change; the future is done when the change is durable."""
+        return self.submit_to(_one_by_one, change)
+
+    def submit_to(self, make: Together[A, T], argument: A) -> Future[T]:
+        """Queue a change that ``make`` makes for all arguments that wait at the same time."""
         future: Future[T] = Future()
-        self._waiting.put((change, future))
+        self._waiting.put(_Queued(make, argument, future))
         return future
 
     async def run(self, change: Callable[[sa.Connection], T]) -> T:
         """Make a change and return when it is on disk."""
         return await asyncio.wrap_future(self.submit(change))
+
+    async def run_together(self, make: Together[A, T], argument: A) -> T:
+        """Make a change, together with others of its kind, and return when it is on disk."""
+        return await asyncio.wrap_future(self.submit_to(make, argument))
 
     def close(self) -> None:
         """Finish the queued changes, then stop."""
@@ -70,7 +94,7 @@ class WriteQueue:
             if closing:
                 return
 
-    def _gathered(self, first: tuple[Change, Future[Any]]) -> tuple[list[tuple[Change, Future[Any]]], bool]:
+    def _gathered(self, first: _Queued) -> tuple[list[_Queued], bool]:
         batch = [first]
         while len(batch) < _MOST:
             try:
@@ -82,29 +106,33 @@ class WriteQueue:
             batch.append(waiting)
         return batch, False
 
-    def _commit(self, batch: list[tuple[Change, Future[Any]]]) -> None:
+    def _commit(self, batch: list[_Queued]) -> None:
+        kinds: dict[Together[Any, Any], list[_Queued]] = {}
+        for queued in batch:
+            kinds.setdefault(queued.make, []).append(queued)
         try:
             with self._engine.begin() as connection:
-                results = [change(connection) for change, _ in batch]
+                results = [make(connection, [one.argument for one in of]) for make, of in kinds.items()]
         except Exception:  # one failing change must not roll back the others
-            for change, future in batch:
-                self._alone(change, future)
+            for queued in batch:
+                self._alone(queued)
             return
-        for (_, future), result in zip(batch, results, strict=True):
-            future.set_result(result)
+        for of, found in zip(kinds.values(), results, strict=True):
+            for queued, result in zip(of, found, strict=True):
+                queued.future.set_result(result)
 
-    def _alone(self, change: Change, future: Future[Any]) -> None:
+    def _alone(self, queued: _Queued) -> None:
         """Run one change by itself; retry after a conflict with another process or a lost connection."""
         for attempt in range(_TRIES):
             try:
                 with self._engine.begin() as connection:
-                    result = change(connection)
+                    result = queued.make(connection, [queued.argument])[0]
             except sa.exc.DBAPIError as error:
                 if attempt + 1 < _TRIES:
                     continue
-                future.set_exception(error)
+                queued.future.set_exception(error)
             except Exception as error:  # passed on to the caller
-                future.set_exception(error)
+                queued.future.set_exception(error)
             else:
-                future.set_result(result)
+                queued.future.set_result(result)
             return
