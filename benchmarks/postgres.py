@@ -69,6 +69,11 @@ class Server:
         self.url = f"postgresql://likewise:{word}@127.0.0.1:{self.port}/postgres"
         self.start()
 
+    @property
+    def process(self) -> int:
+        """The number of its first process."""
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
     def start(self) -> None:
         """Start it, also again."""
         self._run("pg_ctl", "-D", self._data, "-w", "-l", self._log, "-o", self._settings, "start")

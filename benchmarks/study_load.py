@@ -7,7 +7,8 @@ Raters, server, database and designer share this machine. The database holds 100
 rater responds over its own connection and waits for the acknowledgement, which comes after the commit. First at a pace
 (offered responses a second), for the latency; then at the same pace while the designer's page is loaded again and
 again and an export runs beside it; then without a pause, for the rate. Afterwards every acknowledged response must be
-in the database once, and no unit above its quota.
+in the database once, and no unit above its quota. The last columns are CPU milliseconds for each response: of the
+server, of the database, and of the raters themselves, who take their share of this machine.
 """
 
 from __future__ import annotations
@@ -117,10 +118,24 @@ def sync_rate(folder: Path, seconds: float = 2.0) -> float:
     return count / seconds
 
 
+def _group_seconds(leader: int) -> float:
+    """Return the CPU time of a process, of its group and of its children."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it ended while we looked
+            continue
+        if leader and leader in (int(path.parent.name), int(fields[1]), int(fields[2])):
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Served:
     """``likewise study serve`` in processes of its own."""
 
-    def __init__(self, folder: Path, url: str, processes: int) -> None:
+    def __init__(self, folder: Path, url: str, processes: int, database: int = 0) -> None:
+        self.database = database
         command = [sys.executable, "-m", "likewise", "study", "serve", str(folder), "--port", "0", "--joins", "1000000",
                    "--processes", str(processes)]  # fmt: skip
         environment = {**os.environ, **({"LIKEWISE_STUDY_DATABASE": url} if url else {})}  # its password stays private
@@ -158,17 +173,9 @@ class Served:
             await asyncio.sleep(0.05)
         raise RuntimeError("the server does not answer")
 
-    def cpu_seconds(self) -> float:
-        """Return the CPU time that all server processes have used."""
-        ticks = 0
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = path.read_text().rpartition(")")[2].split()
-            except OSError:  # it ended while we looked
-                continue
-            if int(fields[2]) == self.process.pid:  # its process group is ours
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+    def cpu_seconds(self) -> npt.NDArray[np.float64]:
+        """Return the CPU time that server, database and raters have used."""
+        return np.array([_group_seconds(self.process.pid), _group_seconds(self.database), time.process_time()])
 
     def kill(self, how: signal.Signals = signal.SIGTERM) -> None:
         """End the processes that we started."""
@@ -184,7 +191,7 @@ class Load:
 
     walks: list[RaterSession]
     took: float
-    cpu: float
+    cpu: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
     pages: list[float] = field(default_factory=list)
     exports: list[float] = field(default_factory=list)
 
@@ -216,7 +223,7 @@ async def load(served: Served, prefix: str, seconds: float, pace: float, *, watc
     gc.disable()  # two hundred people do not pause together
     begun, used = time.perf_counter(), served.cpu_seconds()
     end = begun + seconds
-    found = Load(walks, 0.0, 0.0)
+    found = Load(walks, 0.0)
     running = [asyncio.create_task(_until(browser, link, k, think, walks)) for k, browser in enumerate(browsers)]
     beside = []
     if watched:
@@ -271,10 +278,12 @@ def checked(url: str, acknowledged: int) -> None:
     engine.dispose()
 
 
-def measure(name: str, folder: Path, url: str, *, processes: int, pace: float, seconds: float) -> None:
+def measure(
+    name: str, folder: Path, url: str, *, processes: int, pace: float, seconds: float, database: int = 0
+) -> None:
     """Measure one database and print a row."""
     fill(url or sqlite_url(folder / "study.sqlite"), folder)
-    served = Served(folder, url, processes)
+    served = Served(folder, url, processes, database)
     try:
         quiet = asyncio.run(load(served, "q", seconds, pace))
         watched = asyncio.run(load(served, "w", seconds, pace, watched=True))
@@ -288,7 +297,7 @@ def measure(name: str, folder: Path, url: str, *, processes: int, pace: float, s
         f"{name:<24} {len(times[0]) / quiet.took:6.0f} {np.median(times[0]):6.1f} {np.quantile(times[0], 0.99):7.1f}   "
         f"{len(times[1]) / watched.took:6.0f} {np.median(times[1]):6.1f} {np.quantile(times[1], 0.99):7.1f} {pages} "
         f"{exports}   {len(times[2]) / free.took:6.0f} {np.quantile(times[2], 0.99):6.0f}   {served.start_seconds:5.1f}"
-        f"   {1000 * quiet.cpu / len(times[0]):6.2f}",
+        "   " + " ".join(f"{ms:6.2f}" for ms in 1000 * quiet.cpu / len(times[0])),
         flush=True,
     )
 
@@ -298,7 +307,7 @@ def measure_start(folder: Path, units: int) -> None:
     make_study(folder, units)
     for name in ("first start", "second start"):
         served = Served(folder, "", 1)
-        used = served.cpu_seconds()
+        used = served.cpu_seconds()[0]
         served.kill()
         print(f"{name} with {units:,} images: {served.start_seconds:.1f} s ({used:.1f} s of CPU time)", flush=True)
 
@@ -337,7 +346,9 @@ def main() -> None:
             "p99",
             "",
             "start",
-            "CPU ms",
+            "server",
+            "base",
+            "raters",
         ]
         print(f"{'':<24}" + "".join(f"{name:>7}" if name else "  " for name in names))
         if given.only != "postgresql":
@@ -348,7 +359,8 @@ def main() -> None:
         elif given.only != "sqlite":
             with postgres(root / "server") as server:
                 measure(f"PostgreSQL, {given.processes} processes", make_study(root / "postgresql"), server.url,
-                        processes=given.processes, pace=given.pace, seconds=given.seconds)  # fmt: skip
+                        processes=given.processes, pace=given.pace, seconds=given.seconds,
+                        database=server.process)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -89,6 +89,48 @@ def test_many_at_once_share_no_place(tmp_path, url):
     site.close()
 
 
+def respond_together(site, shown, now=1.0):
+    """Record one response of each rater in one transaction."""
+    question = site.study.questions[0].name
+    received = [Received(key, Submission(s.position, s.item, {question: 1.0}), now) for key, s in shown]
+    return site.writes.submit(lambda c: site.record(c, received)).result()
+
+
+def test_responses_that_wait_together_take_a_few_statements(tmp_path, url):
+    """The number of statements does not depend on the number of raters, also when all need more tasks."""
+    sizes = {"raters = 8": "raters = 40", "raters_per_unit = 2": "raters_per_unit = 9", "rater = 4": "rater = 9"}
+    plan = PLAN
+    for old, new in sizes.items():
+        plan = plan.replace(old, new)
+    site = open_small(write_study(tmp_path, units=40, plan=plan), url)
+    keys = [enter(site, f"w{k}").id for k in range(20)]
+    shown = [(key, look(site, key)) for key in keys]
+    counted = []
+    sa.event.listen(site.engine, "before_cursor_execute", lambda *given: counted.append(given[2]))
+    for step in range(9):
+        counted.clear()
+        found = respond_together(site, shown)
+        assert [outcome for outcome, _ in found] == ["recorded"] * 20
+        assert len(counted) <= 8 or step == 8, counted  # the last response ends each rater by the rules
+        shown = [(key, s) for key, (_, s) in zip(keys, found, strict=True)]
+    assert {s.rater.state for _, s in shown} == {"done"}
+    rows = answered(site)
+    assert len(rows) == len(set(rows)) == 180
+    assert max(Counter(item for item, _ in rows).values()) <= 9
+    site.close()
+
+
+def test_a_response_that_is_sent_twice_in_one_batch_counts_once(tmp_path, url):
+    site = open_small(write_study(tmp_path), url)
+    one, two = enter(site, "one").id, enter(site, "two").id
+    first, second = look(site, one), look(site, two)
+    found = respond_together(site, [(one, first), (two, second), (one, first), (999, first)])
+    assert [outcome and outcome[0] for outcome in found] == ["recorded", "recorded", "again", None]
+    assert found[0][1].item == found[2][1].item != first.item
+    assert sorted(answered(site)) == sorted([(first.item, one), (second.item, two)])
+    site.close()
+
+
 def test_one_last_place_goes_to_one(tmp_path, url):
     site = open_small(write_study(tmp_path, units=1, plan=ONE), url)
     raters = [enter(site, f"w{k}").id for k in range(12)]
