@@ -36,7 +36,7 @@ PIXELS = 16
 
 def described(work: Path, workers: int) -> lw.Images:
     """Return the faces of the audit with what networks read from them; a stopped run goes on."""
-    faces = lw.Images.read(work / "faces.parquet")
+    faces = lw.Images.read(work / "images.parquet")
     engine = Executor(kind="processes", workers=workers, chunk=64) if workers > 1 else Executor(chunk=64)
     tune(engine)
     (work / "described").mkdir(exist_ok=True)

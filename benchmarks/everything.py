@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NOT_BENCHMARKS = {"__init__", "everything", "postgres"}
+NOT_BENCHMARKS = {"__init__", "everything", "postgres", "artifact_training", "planted"}
 WORK = "{work}"
 DATA = "{data}"
 
@@ -81,7 +81,15 @@ KNOWN = {
         ("--people", "40", "--work", WORK),
         ("--work", WORK),
         data=("small", "full"),
-        weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface", "dlib-resnet", "facenet"),
+        weights=(
+            "mobilestylegan-ffhq",
+            "lpips-alexnet",
+            "mobilefacenet",
+            "retinaface",
+            "faceplugin",
+            "sface",
+            "facenet",
+        ),
         modules=("torch", "dlib", "onnxruntime"),
     ),
     "semantics": Benchmark(

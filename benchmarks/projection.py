@@ -3,18 +3,22 @@
     python -m benchmarks.projection project --method singh2021 --perceptual lpips-vgg --images 3 --work DIR
     python -m benchmarks.projection project --tuning --phases 128:4:0.5 1024:4:0.5 --work DIR
     python -m benchmarks.projection project --tuning --adam --phases 128:40:0.08 1024:16:0.06 --work DIR
+    python -m benchmarks.projection cost --work DIR
 
 ``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances by LPIPS,
 dlib and SFace, so a stopped run goes on where it was. The photographs are one each of identities in a random order with
 a fixed seed; the first 8 and the last 12 of ``tuning`` are for choosing settings and are never reported. ``--phases``
 tries other phases of ``refine`` (pixels:steps:rate, the full size last); ``--adam`` takes whitened Adam steps instead
 of Gauss-Newton's; ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
+
+``cost`` measures in one run what the encoder costs alone, and what the stage ``project`` of an audit costs with it.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,12 +27,15 @@ import numpy as np
 import pandas as pd
 import torch
 
+from likewise.audit.runner import run
 from likewise.latents import gradient
+from likewise.latents.encoder import Start
 from likewise.latents.gradient import COMPARED, shrunk
 from likewise.latents.projection import ProjectSpec, solver
 from likewise.latents.schedules import Phase
 from likewise.runtime.cpu import keep_freed_memory
 from likewise.runtime.pixels import ImageFolder
+from likewise.runtime.progress import reporter
 from likewise.runtime.registry import Pictures, Recognizer, create, to_pictures, to_signals
 
 DATA = Path(os.environ.get("LIKEWISE_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -87,6 +94,62 @@ def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
         print(f"{image}: {spent:.2f} CPU s, {perceptual.name} {left[0]:.4f}, {apart}", flush=True)
 
 
+def cost(work: Path, few: int = 400) -> None:
+    """Print the CPU seconds an image of the encoder alone and of the stage, as a ratio.
+
+    The stage runs on so many images and on twice as many; the difference leaves out the loading of networks.
+    """
+    images = list(subset()["image"][: 2 * few])
+    start, show = Start(create("generator", "mobilestylegan")), album()
+    alone = []
+    for image in images[:100]:
+        target = torch.from_numpy(to_signals(show([image], size=256)))
+        begun = time.process_time()
+        start(target)
+        alone.append(time.process_time() - begun)
+    spent = [_stage_seconds(work / str(count), images[:count]) for count in (few, 2 * few)]
+    each, own = (spent[1] - spent[0]) / few, float(np.mean(alone[10:]))
+    print(f"encoder alone {own:.4f} CPU s an image, in the stage {each:.4f}: {each / own:.2f} times")
+
+
+def _stage_seconds(folder: Path, images: list[str]) -> float:
+    """Lay out an audit of these images and return the CPU seconds of its stage ``project``; nothing is cached."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    rows = subset().set_index("image").loc[images].reset_index()
+    rows["perceived_gender"] = np.where(rows["Male"] > 0, "male", "female")
+    rows[["image", "identity", "perceived_gender"]].to_csv(folder / "people.csv", index=False)
+    root = os.path.relpath((DATA / "celebahq" / "images").resolve(), folder.resolve())
+    (folder / "audit.toml").write_text(_ENCODED.format(images=root))
+    run(str(folder), reporter=reporter(quiet=True), only="read")
+    begun = time.process_time()
+    run(str(folder), reporter=reporter(quiet=True), only="project")
+    return time.process_time() - begun
+
+
+_ENCODED = """\
+format = 2
+
+[data]
+images = "{images}"
+table = "people.csv"
+
+[contrast]
+column = "perceived_gender"
+focal = "female"
+reference = "male"
+
+[project]
+generator = "mobilestylegan"
+perceptual = "lpips-alex"
+method = "encoder"
+
+[executor]
+cache = false
+"""
+
+
 def distance(recognizer: Recognizer, one: Pictures, other: Pictures) -> float:
     """Return the distance between the faces of two pictures ``[1, H, W, 3]``; NaN if one shows none."""
     seen = recognizer.embed(np.concatenate([one, other]))
@@ -112,7 +175,7 @@ def share(images: list[str], given: str) -> list[str]:
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["project"])
+    parser.add_argument("command", choices=["project", "cost"])
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--method", default="refine")
     parser.add_argument("--perceptual", default="lpips-alex")
@@ -127,6 +190,9 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     keep_freed_memory()
+    if given.command == "cost":
+        cost(given.work)
+        return
     if given.phases:
         name = "ENCODED" if given.adam else "NEWTON"
         setattr(gradient, name, phases(given.phases, getattr(gradient, name)))

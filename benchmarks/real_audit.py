@@ -1,11 +1,20 @@
-"""The whole audit on real photographs: is a recognizer worse for perceived women, before and after matching?
+"""Matched samples of real photographs: is a recognizer worse for perceived women, before and after matching?
 
-    python -m benchmarks.real_audit --work DIR [--people 300]     needs the CelebA-HQ subset that LIKEWISE_DATA names
+    python -m benchmarks.real_audit --work DIR                      needs the CelebA-HQ data that LIKEWISE_DATA names
+    python -m benchmarks.real_audit --work DIR --design paper --method quick --people 200
+    python -m benchmarks.real_audit --work DIR --pool
 
-Lays out an audit of the subset in DIR (the photographs stay where they are, and none is shown), runs it, and prints the
-gaps of every recognizer unmatched and matched, how much the covariates' differences shrink, and
-what each design says. Latents are the encoder's: quick, and often of another person, so matching on them is matching on
-what an encoder keeps. Resumes where it was; the printed figures are whatever comes out.
+Lays out an audit in DIR (the photographs stay where they are, and none is shown), runs it, and prints the gaps of every
+recognizer unmatched and matched, how much the covariates' differences shrink, and what each design says. Resumes where
+it was; the printed figures are whatever comes out. Designs:
+
+- ``trials``, ours: the trials that recognizers rate are matched on components of the latents and on the attributes by
+  cardinality; other designs are variants.
+- ``paper``, that of Singh et al. (2021): single images, nearest first, all rows of the latents, two images that dlib
+  takes for one person (distance below 0.6), second images without eyeglasses that are equally difficult (LPIPS).
+
+Latents are by the encoder, quick and often of another person, or ``--method quick`` (one step of descent) or
+``refine``. dlib's embeddings of all photographs come with the data; the other recognizers embed them here.
 """
 
 from __future__ import annotations
@@ -24,14 +33,15 @@ from likewise.tables import Estimates, Images, Trials
 from likewise.tables.io import write_frame, write_text
 
 COVARIATES = ("Young", "Smiling", "Eyeglasses", "Pale_Skin", "Wearing_Hat", "Blurry", "Chubby", "Mouth_Slightly_Open")
-RECOGNIZERS = ("dlib", "facenet", "mobilefacenet")
+RECOGNIZERS = ("mobilefacenet", "faceplugin", "sface", "facenet")
+DLIB = "dlib.npz"
 
 _PLAN = """\
-format = 1
+format = 2
 seed = 0
 covariates = [{covariates}]
 
-[faces]
+[data]
 images = "{images}"
 table = "people.csv"
 
@@ -43,54 +53,94 @@ reference = "male"
 [project]
 generator = "mobilestylegan"
 perceptual = "lpips-alex"
-method = "encoder"
-
-[match]
-rows = "mean"
-exact = ["Eyeglasses", "Young"]
-
-[[variant]]
-name = "propensity on the attributes"
-distance = "propensity"
-score_on = [{covariates}]
-
-[[variant]]
-name = "latents alone"
-rows = "mean"
-
-[[variant]]
-name = "latents alone, contrast left in"
-rows = "mean"
+method = "{method}"
+{design}
+[[precomputed]]
+rater = "dlib"
+embeddings = "{dlib}"
+measure = "euclidean"
+threshold = 0.6
 {raters}
 [trials]
 impostors = 20
 
 [report]
-title = "CelebA-HQ subset"
-
-[engine]
-kind = "processes"
-workers = {workers}
+title = "CelebA-HQ"
 """
 
+_TRIALS = """
+[units]
+kind = "trials"
+features = "auto"
 
-def lay_out(folder: Path, *, people: int) -> None:
-    """Write the table of so many people, half of either side, and the plan."""
-    faces = subset()
+[match]
+method = "cardinality"
+balance = [{covariates}]
+
+[[variant]]
+name = "latents alone"
+method = "cardinality"
+
+[[variant]]
+name = "propensity on the attributes"
+distance = "propensity"
+score_on = [{covariates}]
+"""
+
+_PAPER = """
+[match]
+preset = "singh2021-distance"
+reference_where = {{Eyeglasses = 0}}
+
+[[secondary_distance]]
+vectors = "{dlib}"
+limit = 0.6
+
+[reference_difficulty]
+perceptual = "lpips-alex"
+"""
+DESIGNS = {"trials": _TRIALS, "paper": _PAPER}
+
+
+def photographs(*, pool: bool) -> pd.DataFrame:
+    """Return the photographs with their labels: the subset, or the whole pool."""
+    if not pool:
+        return subset()
+    faces = pd.read_parquet(DATA / "celebahq" / "faces.parquet").set_index("image")
+    return faces.loc[pd.read_csv(DATA / "celebahq" / "pool.csv")["image"]].reset_index()
+
+
+def lay_out(
+    folder: Path, *, people: int, design: str = "trials", method: str = "encoder", pool: bool = False,
+    recognizers: tuple[str, ...] = RECOGNIZERS,
+) -> None:  # fmt: skip
+    """Write the table of so many people, half of either side (0: all), dlib's embeddings, and the plan."""
+    faces = photographs(pool=pool)
     sides = faces.groupby("identity")["Male"].agg(["min", "max"])
     one = sides[sides["min"] == sides["max"]]["min"]
-    rng = np.random.default_rng(0)
-    chosen = [who for _, part in one.groupby(one) for who in rng.permutation(part.index.to_numpy())[: people // 2]]
+    rng, each = np.random.default_rng(0), people // 2 or len(one)
+    chosen = [who for _, part in one.groupby(one) for who in rng.permutation(part.index.to_numpy())[:each]]
     table = faces[faces["identity"].isin(chosen)].copy()
     table["perceived_gender"] = np.where(table["Male"] > 0, "male", "female")
     for name in COVARIATES:
         table[name] = (table[name] > 0).astype(int)
+    folder.mkdir(parents=True, exist_ok=True)
     write_frame(folder / "people.csv", table[["image", "identity", "perceived_gender", *COVARIATES]])
+    _write_embeddings(folder / DLIB, table)
     names = ", ".join(f'"{name}"' for name in COVARIATES)
-    raters = "".join(f'\n[[rater]]\nslot = "recognizer"\nname = "{name}"\n' for name in RECOGNIZERS)
+    raters = "".join(f'\n[[rater]]\nkind = "recognizer"\nname = "{name}"\n' for name in recognizers)
     images = os.path.relpath((DATA / "celebahq" / "images").resolve(), folder.resolve())
-    plan = _PLAN.format(covariates=names, images=images, raters=raters, workers=os.cpu_count() or 1)
+    how = DESIGNS[design].format(covariates=names, dlib=DLIB)
+    plan = _PLAN.format(covariates=names, images=images, raters=raters, method=method, design=how, dlib=DLIB)
     write_text(folder / "audit.toml", plan)
+
+
+def _write_embeddings(path: Path, table: pd.DataFrame) -> None:
+    """Write dlib's embeddings of the photographs; those in which it found no face have none."""
+    stored = np.load(DATA / "celebahq" / "dlib_embeddings.f16.npy", mmap_mode="r")
+    values = np.asarray(stored[table["celebahq_index"].to_numpy()], dtype=np.float32)
+    there = np.isfinite(values).all(axis=1)
+    np.savez(path, keys=table["image"].to_numpy(str)[there], values=values[there])
 
 
 def summary(folder: Path) -> str:
@@ -110,7 +160,7 @@ def summary(folder: Path) -> str:
 
 def apart(folder: Path) -> pd.DataFrame:
     """Return by group in which share of the genuine trials the two pictures differ in an attribute."""
-    faces = Images.read(folder / "faces.parquet").frame.set_index("image")
+    faces = Images.read(folder / "images.parquet").frame.set_index("image")
     genuine = Trials.read(folder / "trials.parquet").genuine().frame
     one, other = (faces.loc[genuine[end], list(COVARIATES)].to_numpy() for end in ("a", "b"))
     differ = pd.DataFrame(one != other, columns=list(COVARIATES))
@@ -120,13 +170,19 @@ def apart(folder: Path) -> pd.DataFrame:
 
 def main() -> None:
     """Lay out, run, tell."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--people", type=int, default=600)
+    parser.add_argument("--people", type=int, default=600, help="half of either side; 0: all")
+    parser.add_argument("--design", choices=list(DESIGNS), default="trials")
+    parser.add_argument("--method", default="encoder", help="of projection: encoder, quick, refine")
+    parser.add_argument("--pool", action="store_true", help="all photographs instead of the subset")
+    parser.add_argument("--recognizers", nargs="*", default=RECOGNIZERS, help="beside dlib")
     given = parser.parse_args()
     if not (given.work / "audit.toml").is_file():
-        given.work.mkdir(parents=True, exist_ok=True)
-        lay_out(given.work, people=given.people)
+        lay_out(
+            given.work, people=0 if given.pool else given.people, design=given.design, method=given.method,
+            pool=given.pool, recognizers=tuple(given.recognizers),
+        )  # fmt: skip
     run(str(given.work), reporter=reporter(quiet=False))
     print(summary(given.work))
 

@@ -7,7 +7,18 @@ from PIL import Image
 import tiny
 from likewise.errors import PluginError, SpecError
 from likewise.latents.gradient import Descent
-from likewise.latents.projection import _KEPT, PROJECTED, UNREADABLE, Projection, ProjectSpec, not_projected, solver
+from likewise.latents.projection import (
+    _KEPT,
+    EVERY,
+    MANY,
+    PROJECTED,
+    UNREADABLE,
+    Projection,
+    ProjectSpec,
+    compared_every,
+    not_projected,
+    solver,
+)
 from likewise.runtime.executor import Executor
 from likewise.runtime.pixels import ImageFolder, save
 from likewise.runtime.registry import register, to_pictures, to_signals
@@ -30,6 +41,19 @@ def test_a_bad_file_is_a_failure_and_the_rest_goes_on(world, tmp_path):
     assert (result["state"] == PROJECTED).tolist() == [True, False, True]
     assert np.isnan(result["distance"]).tolist() == [False, True, False]
     assert (result["distance"][[0, 2]] < result["baseline"][[0, 2]]).all()
+
+
+def test_each_file_is_decoded_once(world, tmp_path, monkeypatch):
+    decoded = []
+    monkeypatch.setattr("likewise.runtime.pixels.decode", lambda path: decoded.append(path.name) or world.pictures[0])
+    Projection(ProjectSpec(), ImageFolder(tmp_path, {name: name for name in ("a.png", "b.png")}))(["a.png", "b.png"])
+    assert sorted(decoded) == ["a.png", "b.png"]
+
+
+def test_of_many_encoded_images_a_part_is_compared_and_of_a_few_all():
+    encoder, descent = ProjectSpec(generator="mobilestylegan", method="encoder"), ProjectSpec(method="refine")
+    assert [compared_every(encoder, images) for images in (1, MANY - 1, MANY)] == [1, 1, EVERY]
+    assert compared_every(descent, 10 * MANY) == 1
 
 
 def test_a_differentiable_generator_goes_down_by_gradients(tmp_path):

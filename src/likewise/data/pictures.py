@@ -9,10 +9,9 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from likewise.errors import ImageError, some
-from likewise.runtime.pixels import ImageFolder, find
+from likewise.runtime.pixels import ImageFolder, find, resized
 from likewise.tables import Images
 
 Pictures = npt.NDArray[np.uint8]
@@ -54,8 +53,7 @@ class PictureArray:
         taken: Pictures = self.pictures[[self._row[key] for key in keys]]
         if size is None or taken.shape[1:3] == (size, size):
             return taken
-        resized = [Image.fromarray(one).resize((size, size), Image.Resampling.LANCZOS) for one in taken]
-        return np.stack([np.asarray(one) for one in resized])
+        return np.stack([resized(one, size) for one in taken])
 
     def stacks(self, keys: Sequence[str], *, most: int = 64_000_000) -> Iterator[tuple[slice, Pictures]]:
         """Yield the pictures in runs of at most ``most`` bytes."""

@@ -11,7 +11,15 @@ import numpy as np
 
 from likewise.data.pictures import PictureSource, picture_source
 from likewise.errors import LikewiseWarning, TableError
-from likewise.latents.projection import FAILURES, PROJECTED, Projection, ProjectSpec, not_projected, solver
+from likewise.latents.projection import (
+    FAILURES,
+    PROJECTED,
+    Projection,
+    ProjectSpec,
+    compared_every,
+    not_projected,
+    solver,
+)
 from likewise.runtime.executor import Executor, Progress
 from likewise.runtime.registry import Pictures
 from likewise.tables import Images, Vectors
@@ -62,7 +70,8 @@ def project(
     """
     used = _spec(generator, spec)
     maker, _, solve = solver(used)
-    work, runner = Projection(used, picture_source(images, pictures)), executor or Executor()
+    every = compared_every(used, len(images.keys))
+    work, runner = Projection(used, picture_source(images, pictures), every), executor or Executor()
     parts = list(runner.map(work, images.keys, progress=progress, failures=not_projected))
     if not parts:
         raise TableError("No images to project", fix="Check the table.")

@@ -21,6 +21,7 @@ from likewise.errors import ImageError, SpecError, nearest, some
 from likewise.latents.gauss_newton import GaussNewton
 from likewise.latents.solver import Floats, Solver, no_steps
 from likewise.runtime.executor import Result
+from likewise.runtime.pixels import resized
 from likewise.runtime.registry import Array, Generator, Perceptual, Pictures, Signals, create, to_signals
 
 PROJECTED, UNREADABLE, TOO_SMALL, ASTRAY, ADRIFT = 0, 1, 2, 3, 4
@@ -33,6 +34,7 @@ FAILURES = {
 FINEST = 32  # an image of fewer pixels than a 32nd of the generator's says too little about a face
 _KEPT: dict[str, Any] = {}
 PAPER, PIXELS = 0.1, 1e-4  # lambda beside LPIPS, and beside distances between pixels
+MANY, EVERY = 400, 16
 METHODS = ("auto", "gauss-newton", "encoder", "refine", "singh2021")
 PRESETS = {"quick": ("refine", 0.1), "standard": ("auto", 1.0), "thorough": ("refine", 6.0)}
 """Names for a method and its effort."""
@@ -105,10 +107,12 @@ class Projection:
 
     spec: ProjectSpec
     album: PictureSource
+    every: int = 1
+    """Of an encoder's latents about every so-maniest is drawn and compared with its image (see ``compared_every``)."""
 
     def __call__(self, images: list[str]) -> Result:
         """Return of each image what became of it, its latent, the distance left, the mean face's, and the losses."""
-        generator, _, solve = _kept_solver(json.dumps(asdict(self.spec), sort_keys=True, default=str), self.spec)
+        generator, _, solve = _kept_solver(self.spec, self.every)
         runs = [images[start : start + solve.batch] for start in range(0, len(images), solve.batch)]
         nothing = np.zeros((generator.rows, generator.dim), np.float32), np.full(solve.steps, np.nan, np.float32)
         least = generator.resolution // FINEST
@@ -154,11 +158,10 @@ def not_projected(result: Result) -> int:
 def _shown(album: PictureSource, image: str, size: int, *, least: int) -> tuple[int, Pictures | None]:
     """Show what can be shown: one bad file among thousands is a failure to count, not the end of the run."""
     try:
-        if min(album([image]).shape[1:3]) < least:
-            return TOO_SMALL, None
-        return PROJECTED, album([image], size=size)
+        picture = album([image])[0]
     except ImageError:
         return UNREADABLE, None
+    return (TOO_SMALL, None) if min(picture.shape[:2]) < least else (PROJECTED, resized(picture, size)[None])
 
 
 def _found(solve: Solver, targets: Signals) -> list[Outcome]:
@@ -175,7 +178,7 @@ def _found(solve: Solver, targets: Signals) -> list[Outcome]:
         if isinstance(error, RuntimeError) and "memory" in str(error).lower():
             raise
         return [Outcome(ASTRAY)]
-    ended = np.isfinite(w).all(axis=(1, 2)) & np.isfinite(left)
+    ended = np.isfinite(w).all(axis=(1, 2)) & (np.isfinite(left) | solve.sampled)
     far = solve.from_mean(targets)
     return [
         Outcome(PROJECTED, w[row], float(left[row]), float(far[row]), losses[row]) if ended[row] else Outcome(ASTRAY)
@@ -183,15 +186,24 @@ def _found(solve: Solver, targets: Signals) -> list[Outcome]:
     ]
 
 
-def _kept_solver(key: str, spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
+def _kept_solver(spec: ProjectSpec, every: int) -> tuple[Generator, Perceptual, Solver]:
     """Return the solver of a spec; it is made once a process, because chunks may be single images."""
+    key = json.dumps([asdict(spec), every], sort_keys=True, default=str)
     if _KEPT.get("key") != key:
-        _KEPT.update(key=key, solver=solver(spec))
+        _KEPT.update(key=key, solver=solver(spec, every=every))
     kept: tuple[Generator, Perceptual, Solver] = _KEPT["solver"]
     return kept
 
 
-def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
+def compared_every(spec: ProjectSpec, images: int) -> int:
+    """Return which share of the encoder's latents is compared with its image: all of a few, one in ``EVERY`` of many.
+
+    To draw and compare costs five times what encoding does, and only the median of the distances is reported.
+    """
+    return EVERY if spec.method == "encoder" and images >= MANY else 1
+
+
+def solver(spec: ProjectSpec, *, every: int = 1) -> tuple[Generator, Perceptual, Solver]:
     """Return the generator, the perceptual distance, and what projects with them."""
     generator: Generator = create("generator", spec.generator, spec.options)
     perceptual: Perceptual = create("perceptual", spec.perceptual)
@@ -203,16 +215,16 @@ def solver(spec: ProjectSpec) -> tuple[Generator, Perceptual, Solver]:
             problem = f"effort has no effect: {spec.generator} has no gradients and is projected by 'gauss-newton'"
             raise SpecError(problem, fix="Leave effort out.")
         return generator, perceptual, _gauss_newton(generator, perceptual, spec)
-    return generator, perceptual, _with_torch(generator, perceptual, method, spec)
+    return generator, perceptual, _with_torch(generator, perceptual, method, spec, every)
 
 
-def _with_torch(generator: Generator, perceptual: Perceptual, method: str, spec: ProjectSpec) -> Solver:
+def _with_torch(generator: Generator, perceptual: Perceptual, method: str, spec: ProjectSpec, every: int) -> Solver:
     """Torch is loaded only where it is needed."""
     from likewise.latents.encoder import encoder_solver  # noqa: PLC0415
     from likewise.latents.gradient import solver_of  # noqa: PLC0415
 
     if method == "encoder":
-        return encoder_solver(generator, perceptual)
+        return encoder_solver(generator, perceptual, every=every)
     weight = PAPER if spec.lambda_ is None else spec.lambda_
     return solver_of(
         generator, perceptual, method, weight=weight, seed=spec.seed, identity=spec.identity, effort=spec.effort

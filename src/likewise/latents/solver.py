@@ -31,6 +31,8 @@ class Solver:
     """How many losses there are on the way; a method that takes no steps has none."""
     batch: int = 1
     """How many images are best taken at once."""
+    sampled: bool = False
+    """Whether the distances of some images only are measured; those of the others are NaN."""
 
     def __call__(self, targets: Signals) -> tuple[Array, Floats]:
         """Return latents and distances."""

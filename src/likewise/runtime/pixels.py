@@ -145,6 +145,17 @@ def _opaque(image: Image.Image) -> Image.Image:
     return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
 
 
+def resized(picture: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
+    """Return a picture ``[H, W, 3]`` at ``size`` x ``size`` pixels.
+
+    >>> resized(np.zeros((4, 6, 3), np.uint8), 2).shape
+    (2, 2, 3)
+    """
+    if picture.shape[:2] == (size, size):
+        return picture
+    return np.asarray(Image.fromarray(picture).resize((size, size), Image.Resampling.LANCZOS))
+
+
 def traits(path: Path) -> list[str]:
     """Return from its header what is unusual about an image: grayscale, transparent, rotated by EXIF, very large."""
     with _opened(path) as image:
@@ -241,6 +252,4 @@ class ImageFolder:
         if key not in self.files:
             raise ImageError(f"No file is known for image {key[:200]!r}", fix="Check the image column of the table.")
         picture = decode(inside(self.root, self.files[key]))
-        if size is None or picture.shape[:2] == (size, size):
-            return picture
-        return np.asarray(Image.fromarray(picture).resize((size, size), Image.Resampling.LANCZOS))
+        return picture if size is None else resized(picture, size)

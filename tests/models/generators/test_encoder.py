@@ -92,6 +92,18 @@ def test_the_method_encoder_projects(generator):
     assert "mobilefacenet" in solve.words
 
 
+def test_a_part_of_the_latents_is_compared_whatever_the_batch(generator):
+    spec = ProjectSpec(generator="mobilestylegan", perceptual="lpips-alex", method="encoder")
+    _, _, solve = solver(spec, every=2)
+    images = generator.synthesize(generator.sample_w(8, seed=6), 256)
+    w, left = solve(images)
+    assert np.isfinite(w).all()
+    assert 0 < np.isfinite(left).sum() < 8
+    assert (np.isfinite(solve.from_mean(images)) == np.isfinite(left)).all()
+    one_by_one = np.concatenate([solve(image[None])[1] for image in images])
+    np.testing.assert_allclose(one_by_one, left, rtol=1e-3)
+
+
 def test_another_generator_is_refused(generator, weights, tmp_path):
     with pytest.raises(PluginError, match="no encoder for 'tiny', only for mobilestylegan"):
         encoder_solver(Tiny(), Squares())

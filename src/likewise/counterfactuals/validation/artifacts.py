@@ -8,6 +8,7 @@ It runs in numpy, so that validation needs no further library.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -130,10 +131,15 @@ def weights() -> Parameters:
         return {name: stored[name].astype(np.float32) for name in stored.files}
 
 
-def parameters_of(convolutions: Parameters, last: npt.ArrayLike, bias: float) -> Parameters:
+def parameters_of(
+    convolutions: Parameters, strides: Sequence[int], last: npt.ArrayLike, bias: npt.ArrayLike
+) -> Parameters:
     """Return what ``weights`` reads: convolutions in half precision, the last layer in single."""
     halved: Parameters = {name: np.asarray(values, np.float16) for name, values in convolutions.items()}
-    return halved | {"last_w": np.asarray(last, np.float32), "last_b": np.asarray(bias, np.float32)}
+    steps = np.asarray(strides, np.float32)
+    return halved | {
+        "strides": steps, "last_w": np.asarray(last, np.float32), "last_b": np.asarray(bias, np.float32)
+    }  # fmt: skip
 
 
 def artifact_logits(inputs: Floats) -> Floats:
@@ -144,11 +150,10 @@ def artifact_logits(inputs: Floats) -> Floats:
 
 def features(inputs: Floats, parameters: Parameters) -> Floats:
     """Return what the last layer sees: the convolutions' mean and maximum over places, and global measures."""
-    x, layer = inputs, 0
-    while f"w{layer}" in parameters:
+    x = inputs
+    for layer, stride in enumerate(parameters["strides"]):
         kernel, bias = (np.asarray(parameters[f"{kind}{layer}"], np.float32) for kind in "wb")
-        x = np.maximum(_convolved(x, kernel, bias), 0)
-        layer += 1
+        x = np.maximum(_convolved(x, kernel, bias, int(stride)), 0)
     pooled = np.concatenate([x.mean(axis=(2, 3)), x.max(axis=(2, 3))], axis=1)  # [n, 2C]
     return np.concatenate([pooled, np.stack([global_measures(one) for one in inputs])], axis=1)
 
@@ -188,9 +193,10 @@ def _correlation(a: Floats, b: Floats) -> float:
     return float((a * b).sum() / (np.sqrt(np.square(a).sum() * np.square(b).sum()) + 1e-3))
 
 
-def _convolved(x: Floats, kernel: Floats, bias: Floats) -> Floats:
-    """Convolve ``[n, c, H, W]`` with ``[o, c, k, k]`` at stride 2, zeros around."""
+def _convolved(x: Floats, kernel: Floats, bias: Floats, stride: int) -> Floats:
+    """Convolve ``[n, c, H, W]`` with ``[o, c, k, k]``, zeros around."""
     size = kernel.shape[-1]
     padded = np.pad(x, ((0, 0), (0, 0), (size // 2, size // 2), (size // 2, size // 2)))
-    windows = sliding_window_view(padded, (size, size), axis=(2, 3))[:, :, ::2, ::2]  # [n, c, h, w, k, k]
-    return np.asarray(np.einsum("nchwij,ocij->nohw", windows, kernel, optimize=True) + bias[:, None, None])
+    windows = sliding_window_view(padded, (size, size), axis=(2, 3))[:, :, ::stride, ::stride]  # [n, c, h, w, k, k]
+    found = np.tensordot(windows, kernel, axes=((1, 4, 5), (1, 2, 3)))  # [n, h, w, o]
+    return np.asarray(np.moveaxis(found + bias, -1, 1))

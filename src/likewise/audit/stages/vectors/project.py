@@ -20,7 +20,7 @@ from likewise.audit.stage import ComponentUse, Stage, named_weights
 from likewise.data.keys import known_keys
 from likewise.errors import ImageError, PluginError, VectorError, some
 from likewise.latents.loss_history import with_losses
-from likewise.latents.projection import FAILURES, PROJECTED, Projection, not_projected, solver
+from likewise.latents.projection import FAILURES, PROJECTED, Projection, compared_every, not_projected, solver
 from likewise.rating.encode import Features, columns_as_vectors
 from likewise.rating.rate import Embedding
 from likewise.runtime.executor import Work
@@ -126,7 +126,9 @@ def _project(context: StageContext) -> None:
     context.note_license(create("perceptual", spec.perceptual))
     made = solver(spec)[2]
     uses = [ComponentUse("generator", spec.generator, spec.options), ComponentUse("perceptual", spec.perceptual)]
-    work = cached(context, Projection(spec, album), album, uses, how=asdict(spec))
+    every = compared_every(spec, len(images.keys))
+    how = [asdict(spec), made.steps, *([every] if every > 1 else [])]
+    work = cached(context, Projection(spec, album, every), album, uses, how=how)
     iterative = hasattr(generator, "draw") and spec.method != "encoder"
     few = made.batch if iterative else 0  # iterations take long: a killed run loses only what is in progress
     done = [
@@ -145,7 +147,7 @@ def _project(context: StageContext) -> None:
     with context.replaced(LATENTS) as fresh:  # the finished chunks are read again, one at a time
         results = context.reread_chunks("project", work, images.keys, chunk=few)
         write_stream(fresh, kept, with_losses(results, fresh, len(kept), made.steps), source=source)
-    missed = float(np.median(left[shown] / np.maximum(baseline[shown], 1e-12)))
+    missed = float(np.nanmedian(left[shown] / np.maximum(baseline[shown], 1e-12)))  # an encoder compares some of many
     context.summary = {"images": len(kept), "source": source, "median share not reconstructed": round(missed, 4)}
     context.notes += _poor(generator.name, missed)
 
