@@ -110,16 +110,16 @@ def run_once(pool: Pool, people: int, seed: int, *, blind: bool) -> dict[str, li
     rng = np.random.default_rng(seed)
     chosen = rng.integers(len(pool.pictures), size=people)
     seen = pool.seen()
-    tick = iter(range(1 << 30))
 
     def rule(prompt: str, pictures: list[npt.NDArray[np.uint8]]) -> str:
-        number = (seed, next(tick))  # every request has its own noise, also for equal pictures
+        shown = hashlib.sha256(b"".join(picture.tobytes() for picture in pictures)).hexdigest()
+        number = (seed, shown)  # noise by request, whichever thread comes first; equal pictures are stamped
         looked = [0.5 if blind else seen[_hash(picture)] for picture in pictures]
         if len(pictures) == 2:
             return answers("first" if coin(FIRST, number, "place") or looked[0] > looked[1] else "second")
         if coin(REFUSED_WOMEN if looked[0] > 0.5 else REFUSED, number, "refuse"):
             return "I'm sorry, but I can't make judgments about people."
-        noise = np.random.default_rng(abs(hash(number))).uniform(-NOISE, NOISE)
+        noise = np.random.default_rng([seed, int(shown[:16], 16)]).uniform(-NOISE, NOISE)
         return answers(round(float(np.clip(BASE + EFFECT * looked[0] + noise, LOW, HIGH)), 4))
 
     with chatting(rule) as server:
@@ -191,11 +191,12 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--people", type=int, default=60)
+    parser.add_argument("--blind", action="store_true", help="the blind server only")
     parser.add_argument("--drawn", type=int, default=0, help="faces drawn by the generator; 0: drawings of the world")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     pool = drawn_pool(given.drawn, 11, given.work) if given.drawn else toy_pool(400, 11)
-    for blind in (False, True):
+    for blind in (True,) if given.blind else (False, True):
         path = given.work / f"{'blind' if blind else 'planted'}-{given.drawn}-{given.people}.jsonl"
         done = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
         with path.open("a") as handle:

@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "latents": {*_MODELS, "data"},
     "counterfactuals": {*_MODELS, "data", "latents"},
     "rating": {*_MODELS, "data"},
-    "generation": {*_MODELS, "services", "data", "analysis"},
+    "generation": {*_MODELS, "services", "data", "analysis", "report"},
     "design": {*_BASE, "stats"},
     "analysis": {"errors", "tables", "stats"},
     "study": _BASE,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from likewise.design.match import match
     from likewise.design.retrieval import retrieval
     from likewise.design.trials import trials
+    from likewise.generation.audit import generate
     from likewise.latents.project import project
     from likewise.rating.collect import collect
     from likewise.rating.embed import embed
@@ -48,10 +49,9 @@ __version__ = "0.2.0"
 __all__ = [
     "Audit", "Contrast", "Estimates", "Images", "MatchSpec", "Matches", "Ratings", "Study", "Trials", "Vectors",
     "World", "agreement", "audit", "balance", "by_group", "collect", "compare", "counterfactual", "describe",
-    "embed", "error_rates", "figures", "gap_plot", "gaps", "group_plot", "love_plot", "match", "match_levels",
-    "project", "quality", "rate", "rate_plot", "report", "retrieval", "scores", "sensitivity", "slopes", "trials",
-    "validate_edits",
-    "verdicts",
+    "embed", "error_rates", "figures", "gap_plot", "gaps", "generate", "group_plot", "love_plot", "match",
+    "match_levels", "project", "quality", "rate", "rate_plot", "report", "retrieval", "scores", "sensitivity", "slopes",
+    "trials", "validate_edits", "verdicts",
 ]  # fmt: skip
 
 _HOME = {
@@ -73,6 +73,7 @@ _HOME = {
     "error_rates": "likewise.analysis.verification.error_rates",
     "figures": "likewise.report",
     "gaps": "likewise.analysis.gaps.estimate",
+    "generate": "likewise.generation.audit",
     "group_plot": "likewise.report.figures.groups",
     "match": "likewise.design.match",
     "match_levels": "likewise.design.levels",

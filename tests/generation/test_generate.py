@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from likewise.analysis.generated import generated_shares, paired_prompts, people_counts
+from likewise.analysis.generated.pairs import paired_prompts
+from likewise.analysis.generated.shares import generated_shares, people_counts
 from likewise.errors import CostError, PluginError, SpecError, TableError
 from likewise.generation.audit import GenerateSpec, audit_generated
 from likewise.generation.draw import draw_images
@@ -261,7 +262,7 @@ def test_shares_clustered_by_prompt_cover_and_unclustered_ones_do_not():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("seeds = 2", "Missing key 'prompt'"),
+        ("seeds = 2", "has no prompts"),
         ('[[prompt]]\ntxt = "a"', "Did you mean 'text'"),
         ('[[prompt]]\ntext = " "', "no text"),
         ('[[prompt]]\ntext = "a"\n[[prompt]]\ntext = "a"', "occur twice"),

@@ -18,13 +18,13 @@ import pandas as pd
 from likewise.generation.prompts import Job, PromptFile
 from likewise.generation.sources import ImageSource
 from likewise.runtime.executor import Progress, Silent
-from likewise.runtime.pixels import decode, save
+from likewise.runtime.pixels import save
 from likewise.services.budget import Budget, CostEstimate
 from likewise.services.retry import Refused, Stopped, Transient, call_with_retry
 from likewise.tables import Images
 from likewise.tables.io import write_frame
 
-IMAGES, TABLE, REFUSALS = "images", "images.csv", "refusals.csv"
+IMAGES, TABLE, REFUSALS, RESPONSES = "images", "images.csv", "refusals.csv", "responses.csv"
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ class _Drawing:
                     stop.set()
                 pool.shutdown(wait=True, cancel_futures=True)
                 _write_refusals(self.folder, self.refused)
+                _write_responses(self.folder, jobs, self.source)
         for task in tasks:
             if not task.cancelled():
                 with suppress(Stopped):
@@ -130,6 +131,24 @@ def _write_refusals(folder: Path, refused: dict[str, str]) -> None:
     write_frame(folder / REFUSALS, frame.sort_values("file", ignore_index=True), {})
 
 
+def _write_responses(folder: Path, jobs: Sequence[Job], source: ImageSource) -> None:
+    """Keep what the source said about images: the model that drew them, and prompts that it rewrote."""
+    said = {job.file: source.facts.get((job.prompt.text, job.seed)) for job in jobs}
+    rows = [{"file": file, **facts} for file, facts in said.items() if facts]
+    if rows:
+        known = read_responses(folder)
+        frame = pd.concat([known, pd.DataFrame(rows)]).drop_duplicates("file", keep="last")
+        write_frame(folder / RESPONSES, frame.sort_values("file", ignore_index=True), {})
+
+
+def read_responses(folder: Path) -> pd.DataFrame:
+    """Return what the source said about images: ``file``, ``model``, ``revised_prompt``."""
+    path, columns = folder / RESPONSES, ["file", "model", "revised_prompt"]
+    if not path.is_file():
+        return pd.DataFrame(columns=columns, dtype="str")
+    return pd.read_csv(path, dtype=str).reindex(columns=columns)
+
+
 def _collected(prompts: PromptFile, folder: Path, refused: dict[str, str]) -> Drawn:
     """Return a table of the images on disk; the identity of an image is its prompt: images of one prompt are alike."""
     rows, lost = [], []
@@ -144,14 +163,3 @@ def _collected(prompts: PromptFile, folder: Path, refused: dict[str, str]) -> Dr
     images = Images(frame.dropna(axis=1, how="all") if len(frame) else frame)
     images.write(folder / TABLE)
     return Drawn(images, pd.DataFrame(lost, columns=["prompt", "term", "seed", "reason"]))
-
-
-def check_pictures(folder: Path, images: Images) -> list[str]:
-    """Return the images of the folder that do not decode."""
-    bad = []
-    for key in images.keys:
-        try:
-            decode(folder / IMAGES / key)
-        except Exception:  # whatever is wrong with the file, it is named
-            bad.append(key)
-    return bad

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -49,14 +49,20 @@ class Prompt:
 class PromptFile:
     """What a prompt file may contain."""
 
-    prompt: tuple[Prompt, ...]
+    prompt: tuple[Prompt, ...] = ()
     seeds: int = 20
     """Images per prompt."""
     first_seed: int = 0
+    terms: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
+    """Every template is filled with every term: "a photo of a {term}"."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "prompt", (*self.prompt, *_filled(self.templates, self.terms)))
+        object.__setattr__(self, "templates", ())
+        object.__setattr__(self, "terms", ())
         if not self.prompt:
-            raise SpecError("The file has no prompts", fix='Add [[prompt]] with text = "...".')
+            raise SpecError("The file has no prompts", fix='Add [[prompt]] with text = "...", or terms and templates.')
         texts = [prompt.text for prompt in self.prompt]
         twice = sorted({text for text in texts if texts.count(text) > 1})
         if twice:
@@ -88,8 +94,46 @@ class Job:
     @property
     def file(self) -> str:
         """Its place below the image folder."""
-        name = _SAFE.sub("-", self.prompt.text.casefold()).strip("-")[:40] or "prompt"
-        return f"{self.number:03d}-{name}/{self.seed:05d}.png"
+        return f"{self.number:03d}-{slug(self.prompt.text)}/{self.seed:05d}.png"
+
+
+def slug(text: str) -> str:
+    """Return a name for a folder: letters and digits, joined by hyphens.
+
+    Examples
+    --------
+    >>> slug("A photo of a doctor!")
+    'a-photo-of-a-doctor'
+    """
+    return _SAFE.sub("-", text.casefold()).strip("-")[:40] or "prompt"
+
+
+def _filled(templates: Sequence[str], terms: Sequence[str]) -> list[Prompt]:
+    """Return a prompt for every template and term."""
+    if bool(templates) != bool(terms):
+        raise SpecError(
+            "terms and templates go together", fix='Write templates = ["a photo of a {term}"] and terms = ["doctor"].'
+        )
+    without = [text for text in templates if "{term}" not in text]
+    if without:
+        raise SpecError(f"Template {without[0][:60]!r} has no {{term}}", fix="Write {term} where the term belongs.")
+    return [Prompt(text=text.replace("{term}", term), term=term) for term in terms for text in templates]
+
+
+Given = PromptFile | Path | str | Sequence[str | Mapping[str, str]] | pd.DataFrame
+"""What prompts can be given as."""
+
+
+def as_prompts(given: Given, seeds: int | None = None) -> PromptFile:
+    """Return prompts from a file, a table, a list of texts, or a list of mappings with text, term, pair, variant."""
+    if isinstance(given, PromptFile):
+        return given if seeds is None else replace(given, seeds=seeds)
+    if isinstance(given, str | Path):
+        return read_prompts(Path(given), seeds=seeds)
+    if isinstance(given, pd.DataFrame):
+        return PromptFile(prompt=tuple(_prompts(given)), seeds=20 if seeds is None else seeds)
+    made = tuple(Prompt(text=each) if isinstance(each, str) else Prompt(**each) for each in given)
+    return PromptFile(prompt=made, seeds=20 if seeds is None else seeds)
 
 
 def read_prompts(path: Path, *, seeds: int | None = None) -> PromptFile:

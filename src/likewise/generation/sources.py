@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,12 +12,15 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from likewise.errors import PluginError, ServiceError, SpecError
+from likewise.errors import PluginError, ServiceError, SpecError, some
 from likewise.services.connection import Connections, Post
 from likewise.services.http import KEY, LATER, message_of, parsed
 from likewise.services.images import Picture, decoded_image, filtered, image_bytes
 from likewise.services.retry import Refused, Transient, retry_after
 from likewise.services.secret import check_address, check_variable, is_plain, key_from, scrubbed
+
+SKIPPED = ("seed", "size", "response_format")
+_LONGEST = 4000  # characters of what an endpoint says
 
 
 class ImageSource(Protocol):
@@ -24,6 +28,8 @@ class ImageSource(Protocol):
 
     name: str
     price: float
+    facts: dict[tuple[str, int], dict[str, str]]
+    """What the source says about an image, by prompt and seed: ``model``, ``revised_prompt``."""
 
     def connected(self) -> Any:
         """Open what the calls go through."""
@@ -43,8 +49,8 @@ class EndpointSource:
     price: float = 0.0
     """USD per image."""
     timeout: float = 120.0
-    send_seed: bool = True
-    """Whether the seed is sent; endpoints that do not know it ignore it or must be spared it."""
+    skip: tuple[str, ...] = ()
+    """Fields of the request that the endpoint does not know: seed, size, response_format."""
     name: str = field(init=False, default="images endpoint")
 
     def __post_init__(self) -> None:
@@ -52,7 +58,11 @@ class EndpointSource:
         if self.key_env:
             check_variable(self.key_env)
         self.name = self.model or urlsplit(self.endpoint).netloc
+        unknown = sorted(set(self.skip) - set(SKIPPED))
+        if unknown:
+            raise SpecError(f"Unknown field to skip: {some(unknown)}", fix=f"Choose from {some(SKIPPED)}.")
         self._connections: Connections | None = None
+        self.facts: dict[tuple[str, int], dict[str, str]] = {}
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -67,11 +77,15 @@ class EndpointSource:
         """Request one image and decode it."""
         assert self._connections is not None  # calls are made while connected
         body: dict[str, Any] = {"prompt": prompt, "n": 1, "size": self.size, "response_format": "b64_json"}
-        body |= ({"model": self.model} if self.model else {}) | ({"seed": seed} if self.send_seed else {})
+        body |= ({"model": self.model} if self.model else {}) | {"seed": seed}
+        body = {name: value for name, value in body.items() if name not in self.skip}
         headers = {"Authorization": f"Bearer {self._secrets()[0]}"} if self.key_env else {}
         post = Post(f"{self.endpoint}/images/generations", {}, plain=body)
         response = self._connections.post(post, headers)
-        return decoded_image(self._image(response.status, response.headers, parsed(response.body)))
+        answer = parsed(response.body)
+        picture = decoded_image(self._image(response.status, response.headers, answer))
+        self.facts[prompt, seed] = _facts(answer)
+        return picture
 
     def _image(self, status: int, headers: Any, answer: Any) -> bytes:
         message = scrubbed(message_of(answer), self._secrets())[:200]
@@ -89,6 +103,13 @@ class EndpointSource:
         return image_bytes(answer)
 
 
+def _facts(answer: Any) -> dict[str, str]:
+    """Return what the endpoint says about an image: the model that drew it, and the prompt as it rewrote it."""
+    first = answer["data"][0]
+    stated = {"model": answer.get("model"), "revised_prompt": first.get("revised_prompt")}
+    return {name: value[:_LONGEST] for name, value in stated.items() if isinstance(value, str) and value}
+
+
 @dataclass(kw_only=True)
 class FunctionSource:
     """A Python function ``(prompt, seed) -> picture [H, W, 3]``, by itself or as ``module:function``."""
@@ -98,6 +119,7 @@ class FunctionSource:
     price: float = 0.0
 
     def __post_init__(self) -> None:
+        self.facts: dict[tuple[str, int], dict[str, str]] = {}
         if isinstance(self.function, str):
             self.name = self.function
             self._call = _imported(self.function)
@@ -127,6 +149,8 @@ def _imported(path: str) -> Callable[[str, int], Picture]:
     if not name:
         raise SpecError(f"{path!r} is not of the form module:function", fix="Write e.g. my_package.my_module:generate.")
     try:
+        if "" not in sys.path:  # a module beside the prompts, as with python -m
+            sys.path.insert(0, "")
         found: Callable[[str, int], Picture] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise PluginError(

@@ -28,8 +28,14 @@ def filtered(status: int, answer: Any) -> bool:
 def image_bytes(answer: Any) -> bytes:
     """Return the first image of a response in the format of OpenAI's images endpoints."""
     try:
-        return base64.b64decode(answer["data"][0]["b64_json"], validate=True)
-    except (KeyError, TypeError, IndexError, ValueError, binascii.Error):
+        first = answer["data"][0]
+        if "b64_json" not in first and first.get("url"):
+            raise ServiceError(
+                "The endpoint sent the address of an image instead of the image, and foreign addresses are not opened",
+                fix="Ask for base64: do not skip response_format, or choose a model that returns b64_json.",
+            )
+        return base64.b64decode(first["b64_json"], validate=True)
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError, binascii.Error):
         raise Transient("the response holds no image in base64", charged=True) from None
 
 

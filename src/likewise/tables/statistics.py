@@ -215,7 +215,7 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.analysis.crowd.agreement:rater_quality": (
         Stat("rater_accuracy", "agreement with the consensus", None, "proportion", "higher"),
     ),
-    "likewise.analysis.generated:generated_shares": (
+    "likewise.analysis.generated.shares:generated_shares": (
         Stat("amplification", "mean distance of shares beyond the benchmark, away from one half", 0.0, "difference"),
     ),
     "likewise.analysis.representation:representation": (

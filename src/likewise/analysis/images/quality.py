@@ -42,7 +42,8 @@ def feature_distances(
 ) -> Estimates:
     """Estimate FID and KID of each group's generated images from its real ones, and the gaps between the groups.
 
-    The p-value of each gap moves the group labels of identities at random, within generated and within real images.
+    The p-value of each gap moves the group labels of identities at random, within generated and within real images;
+    without ``permutations`` there is none.
     """
     table = group_table(features, images, by, made_by, generated)
     rows: list[dict[str, object]] = []
@@ -63,8 +64,9 @@ def feature_distances(
         found = bare(joined.estimate, joined.clusters) if few else joined
         about = remarked(f"{method}, Newcombe", few)
         rows.append(write("gap", found=found, level=level, n=len(table.values), method=about))
-        p, tried = bare(_permuted(table, stat, permutations, seed), joined.clusters), f"{permutations} permutations"
-        rows.append(write("p_value", found=p, level=np.nan, n=len(table.values), method=f"{tried}, studentized"))
+        if permutations:
+            p, tried = bare(_permuted(table, stat, permutations, seed), joined.clusters), f"{permutations} permutations"
+            rows.append(write("p_value", found=p, level=np.nan, n=len(table.values), method=f"{tried}, studentized"))
     return Estimates.of(rows)
 
 

@@ -46,18 +46,23 @@ def study() -> None:
 @click.option(
     "--kind",
     type=click.Choice(["real-or-fake", "skin-tone", "same-person"]),
-    help="Kind of study; default: real-or-fake, with --from same-person.",
+    help="Kind of study; default: real-or-fake, of an audit same-person, of generate the attribute.",
 )
-@click.option("--from", "audit", type=click.Path(path_type=Path), help="Audit whose trials or images become the units.")
+@click.option(
+    "--from", "audit", type=click.Path(path_type=Path), help="Audit, or folder of generate, of which the units are."
+)
 @click.option("--units", default=0, help="Draw this many units of the audit at random; default: all.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the draw and of the study.")
 def init(folder: Path, kind: str | None, audit: Path | None, units: int, seed: int) -> None:
     """Write an example study, or a study about an audit."""
     from likewise.cli.study.example import make_example
     from likewise.cli.study.from_audit import study_from_audit
+    from likewise.cli.study.from_generated import is_generated, study_from_generated
 
     if audit is None:
         lines = make_example(folder, kind or "real-or-fake")
+    elif is_generated(audit):
+        lines = study_from_generated(folder, audit, kind or "", units=units, seed=seed)
     else:
         lines = study_from_audit(folder, audit, kind or "same-person", units=units, seed=seed)
     for line in lines:

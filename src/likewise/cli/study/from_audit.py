@@ -13,6 +13,7 @@ from likewise.audit.folder.artifacts import DESCRIBED, IMAGES, TRIALS
 from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.plan.file import edit_plan, read_plan
 from likewise.audit.plan.model import Plan
+from likewise.cli.study.from_generated import FACTS
 from likewise.errors import ImageError, SpecError, StageError, StoreError, TableError
 from likewise.study.config.load import NAME
 from likewise.study.config.questions import KINDS
@@ -126,6 +127,8 @@ def _plan(kind: str, units: int, images: str, seed: int) -> str:
 
 def into_audit(audit: Path, responses: Path) -> str:
     """Let the stage collect of an audit read a table of responses; return what was changed."""
+    if (audit / FACTS).is_file():
+        return f"next: run your likewise generate command with --out {audit} again, with --labels {responses}"
     store = Folder(audit)
     path = os.path.relpath(responses.resolve(), store.root.resolve())
     edit_plan(store.path(PLAN), "collect", {"crowd": "file", "options": {"path": path}})

@@ -1,0 +1,1 @@
+"""Whom a text-to-image model draws: shares, intersections, people in the image, paired prompts, label noise."""
