@@ -1,6 +1,6 @@
 """Face detectors as systems under audit: recall by group, on photographs and on drawn faces, and with a planted rule.
 
-    python -m benchmarks.detectors --work DIR --fairface ../shared/data/fairface   # photographs, by perceived race, ...
+    python -m benchmarks.detectors --work DIR --fairface ../shared/data/fairface [--most 700]    # photographs
     python -m benchmarks.detectors --work DIR --drawn 200                           # faces of the embedded generator
     python -m benchmarks.detectors --work DIR --worlds 1000                         # planted recalls: coverage
 
@@ -57,9 +57,10 @@ def printed(images: lw.Images, folder: Path, work: Path, families: list[list[str
                     print(f"  {row['stat']:<17}{row['group']:<36}{row['estimate']:.4f} {ends}  n {row['n']}")
 
 
-def photographs(data: Path) -> tuple[lw.Images, Path]:
-    """Return the table of FairFace; nobody is in it twice, as far as is known."""
+def photographs(data: Path, most: int) -> tuple[lw.Images, Path]:
+    """Return the table of FairFace, or so many random rows; nobody is in it twice, as far as is known."""
     frame = pd.read_csv(data / "faces.csv", dtype=str)
+    frame = frame.sample(most, random_state=0, ignore_index=True) if most else frame
     return lw.Images(frame.assign(identity=frame["image"])), data / "images"
 
 
@@ -104,9 +105,10 @@ def coverage(worlds: int) -> None:
     alone = 0
     for seed in range(worlds):
         ratings, images = world(seed)
-        found = lw.by_group(ratings, None, images, "perceived_group", reference="b").frame.set_index(["stat", "group"])
+        found = lw.by_group(ratings, None, images, "perceived_group", reference="b")
         for key, value in truth.items():
-            held[key] += bool(found.loc[key, "low"] <= value <= found.loc[key, "high"])
+            low, high = found.where(stat=key[0], group=key[1]).frame[["low", "high"]].to_numpy(dtype=float)[0]
+            held[key] += bool(low <= value <= high)
         hit = ratings.frame["value"][images.frame["perceived_group"].to_numpy() == "a"]
         low, high = wilson(hit.mean(), len(hit), level=0.95)
         alone += low <= PLANTED["a"] <= high
@@ -120,12 +122,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--fairface", type=Path)
+    parser.add_argument("--most", type=int, default=0, help="photographs, drawn at random; 0: all")
     parser.add_argument("--drawn", type=int, default=0)
     parser.add_argument("--worlds", type=int, default=0)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     if given.fairface:
-        show = partial(printed, *photographs(given.fairface), given.work)
+        show = partial(printed, *photographs(given.fairface, given.most), given.work)
         show([["perceived_race"], ["perceived_gender"], ["perceived_age"], ["perceived_race", "perceived_gender"]])
     if given.drawn:
         show = partial(printed, *drawn(given.drawn, given.work), given.work)

@@ -67,12 +67,13 @@ class Planted:
             return None
         own = random.Random(prompt).gauss(0, 0.05)  # noqa: S311  # wordings of a term differ
         woman = rng.random() < min(max(SHARES[term] + own, 0.0), 1.0)
-        face = self.faces[rng.choice(np.flatnonzero(self.women == woman).tolist())]
+        face: Pictures = self.faces[rng.choice(np.flatnonzero(self.women == woman).tolist())]
         kind = rng.random()
         if kind < NOBODY:
             return np.full_like(face, 180)
         self.truth[prompt, seed] = "female" if woman else "male"
-        return np.concatenate([face, face[:, ::-1]], axis=1) if kind < NOBODY + TWO else face
+        two: Pictures = np.concatenate([face, face[:, ::-1]], axis=1)
+        return two if kind < NOBODY + TWO else face
 
 
 def labeled(planted: Planted, folder: Path, count: int) -> Path:
@@ -102,8 +103,10 @@ def main() -> None:
         command = ["generate", str(prompts), "--out", str(out), "--endpoint", server.url, "--model", "painter"]
         command += ["--benchmark", str(shares), *columns]
         likewise(command)
-        for job in pd.read_csv(out / "images.csv")[["prompt", "seed"]].itertuples(index=False):
-            planted(job.prompt, int(job.seed))  # a resumed run draws nothing: who was drawn is known by the rule
+        for job in pd.read_csv(out / "images.csv").to_dict("records"):
+            planted(
+                str(job["prompt"]), int(job["seed"])
+            )  # a resumed run draws nothing: who was drawn is known by the rule
         likewise([*command, "--labels", str(labeled(planted, out, 150))])
     printed(Estimates.read(out / "estimates.parquet"), planted)
 

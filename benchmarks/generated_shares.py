@@ -13,6 +13,7 @@ men, and people label 90 or 40 of the 360 images at random.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from likewise.tables import Images
 PROMPTS, SEEDS, SPREAD = 30, 12, 0.5
 SHARES = (0.5, 0.3, 0.1)
 WRONG = {"f": 0.15, "m": 0.05}
-ABOUT = {"attribute": "g", "share_of": "f", "levels": ("f", "m")}
+ABOUT: dict[str, Any] = {"attribute": "g", "share_of": "f", "levels": ("f", "m")}
 
 
 def mean_share(center: float, spread: float = SPREAD) -> float:

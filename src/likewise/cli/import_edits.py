@@ -15,7 +15,7 @@ from likewise.errors import SpecError
 @click.option(
     "--table", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Table with one row per edit."
 )
-@click.option("--layout", default="", help="table, folders (one per strength) or names (ORIGINAL_LEVEL.png).")
+@click.option("--layout", default="", help="table, folders, names, pairs, causalface or social-counterfactuals.")
 @click.option("--parent", default="parent", help="Column of the original's key.")
 @click.option("--strength", default="strength", help="Column of the strength, or of the level.")
 @click.option("--file", default="file", help="Column of the edited picture.")
@@ -30,13 +30,20 @@ def import_edits(
     levels: tuple[str, ...], separator: str, attribute: str, mask: str, name: str,
 ) -> None:  # fmt: skip
     """Check a set of edited pictures in EDITS and make it the counterfactuals of the audit in DIR."""
+    from likewise.audit.folder.store import PLAN
     from likewise.audit.tools.import_edits import import_edits as imported
+    from likewise.audit.tools.import_edits import write_originals
     from likewise.counterfactuals.foreign.manifest import EditSet
+    from likewise.counterfactuals.foreign.published import PUBLISHED
 
     given = EditSet(
         images=edits, table=table, layout=layout, parent=parent, strength=strength, file=file, arm=arm,
-        levels=dict(map(_level, levels)), separator=separator,
+        levels=dict(map(_level, levels)), separator=separator, attribute=attribute,
     )  # fmt: skip
+    if layout in PUBLISHED and not (Path(folder) / PLAN).is_file():
+        for line in write_originals(Path(folder), given, attribute):
+            click.echo(line)
+        return
     for line in imported(folder, given, attribute=attribute, mask=mask, name=name).lines():
         click.echo(line)
     click.echo(f"wrote edits.csv and [counterfactual]; next: likewise run {folder}")

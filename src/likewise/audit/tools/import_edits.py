@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ from likewise.audit.folder.store import PLAN, Folder
 from likewise.audit.plan.file import edit_plan
 from likewise.audit.stages import read_plan
 from likewise.counterfactuals.foreign.manifest import EditSet, complete
+from likewise.counterfactuals.foreign.published import PUBLISHED, published_edits, published_images
 from likewise.counterfactuals.sweep_spec import IMPORT
 from likewise.errors import TableError
 from likewise.tables import Contrast, Images
 from likewise.tables.contrast import written
 from likewise.tables.io import write_text
 
-MANIFEST = "edits.csv"
+MANIFEST, ORIGINALS = "edits.csv", "originals.csv"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ def import_edits(
     """
     store = Folder(str(folder))
     plan = read_plan(store.root / PLAN)
+    if edits.layout in PUBLISHED and not edits.attribute:
+        edits = replace(edits, attribute=attribute or plan.contrast.column)
     originals = plan.data.source(store.root).faces()
     manifest = edits.read(originals.keys)
     strengths, whole, rest = complete(manifest)
@@ -90,6 +93,25 @@ def import_edits(
     edit_plan(store.root / PLAN, "counterfactual", changes | ({"mask": mask} if mask else {}))
     arms = tuple(arm for arm in dict.fromkeys(manifest["arm"]) if arm)
     return Imported(strengths, len(whole), _groups(originals, whole, plan.contrast), len(rest), arms)
+
+
+def write_originals(folder: Path, edits: EditSet, attribute: str) -> list[str]:
+    """Write the table of a published set, and say how an audit of it begins; there is none in the folder yet."""
+    images = published_images(edits.layout, edits.images, edits.table)
+    rows = published_edits(images, attribute, edits.levels)
+    table = folder / ORIGINALS
+    write_text(table, images.to_csv(index=False))
+    column = f"prompted_{attribute.removeprefix('prompted_')}"
+    ends = rows.sort_values("strength", kind="stable")["file"]
+    low, high = (images.set_index("image").loc[name, column] for name in (ends.iloc[0], ends.iloc[-1]))
+    begin = f"likewise init {folder} --images {edits.images} --table {table} --protected {column}"
+    return [
+        f"wrote {table}: {len(images)} images of {images['identity'].nunique()} scenes",
+        f"{rows['parent'].nunique()} scenes have a version of every level of {attribute}",
+        "there is no audit in this folder yet; next:",
+        f"  {begin} --focal {high} --reference {low} --rater classifier:NAME",
+        "  and this command again",
+    ]
 
 
 def _relative(path: Path, root: Path) -> str:

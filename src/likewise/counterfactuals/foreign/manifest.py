@@ -5,7 +5,8 @@ It is a table with the columns ``parent``, ``strength``, ``file``, ``sha256`` an
 
 - ``table``: a table with a row for each edit;
 - ``folders``: a folder for each strength or level, with files named like their originals;
-- ``names``: files named ``ORIGINAL<separator>LEVEL.png``.
+- ``names``: files named ``ORIGINAL<separator>LEVEL.png``;
+- ``pairs``, ``causalface``, ``social-counterfactuals``: published sets, see ``published``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from likewise.counterfactuals.foreign.published import PUBLISHED, SOCIAL, published_edits, published_images
 from likewise.counterfactuals.placebo import RANDOM, RECONSTRUCT
 from likewise.errors import ImageError, SpecError, TableError, nearest, some
 from likewise.runtime.pixels import SUFFIXES, digest, inside
@@ -26,7 +28,7 @@ from likewise.tables.io import read_frame
 
 COLUMNS = ["parent", "strength", "arm", "file", "sha256"]
 ARMS = ("", RECONSTRUCT, RANDOM)
-LAYOUTS = ("table", "folders", "names")
+LAYOUTS = ("table", "folders", "names", *PUBLISHED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,9 @@ class EditSet:
     images: Path
     table: Path | None = None
     layout: str = ""
-    """``table``, ``folders`` or ``names``; empty: by what is there."""
+    """``table``, ``folders``, ``names`` or a published set; empty: by what is there."""
+    attribute: str = ""
+    """Of published sets: what differs between the versions of a scene."""
     parent: str = "parent"
     strength: str = "strength"
     file: str = "file"
@@ -53,13 +57,16 @@ class EditSet:
         if self.layout and self.layout not in LAYOUTS:
             fix = nearest(self.layout, LAYOUTS) or f"Choose one of {some(LAYOUTS)}."
             raise SpecError(f"Unknown layout {self.layout!r} of edits", fix=fix)
-        if (self.layout == "table") != (self.table is not None) and self.layout:
+        if (self.layout in ("table", SOCIAL)) != (self.table is not None) and self.layout:
             raise SpecError(
-                f"The layout {self.layout!r} and the table do not fit", fix="A table has the layout 'table'."
+                f"The layout {self.layout!r} and the table do not fit",
+                fix="A table belongs to the layouts 'table' and 'social-counterfactuals'.",
             )
 
     def read(self, originals: Sequence[str]) -> pd.DataFrame:
         """Return the manifest; every file is in the folder, and every parent is one of ``originals``."""
+        if self.layout in PUBLISHED:
+            return self._checked(self._published(originals))
         kind = self.layout or ("table" if self.table is not None else "folders" if self._folders() else "names")
         rows = {"table": self._from_table, "folders": self._from_folders, "names": self._from_names}[kind]()
         if rows.empty:
@@ -69,6 +76,10 @@ class EditSet:
             )
         rows = rows.assign(parent=_parents(rows["parent"], originals), strength=[*map(self._value, rows["strength"])])
         return self._checked(rows)
+
+    def _published(self, originals: Sequence[str]) -> pd.DataFrame:
+        rows = published_edits(published_images(self.layout, self.images, self.table), self.attribute, self.levels)
+        return rows.assign(parent=_parents(rows["parent"], originals))
 
     def _from_table(self) -> pd.DataFrame:
         assert self.table is not None
