@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -149,3 +150,26 @@ def test_a_recognizer_without_a_threshold_has_error_rates(tmp_path):
     )  # fmt: skip
     rates = audit.estimates.where(stat="fnmr").frame["quantity"]
     assert rates.str.contains("at FMR 0.01").any() and not rates.str.contains("nan").any()
+
+
+class Grader:
+    """A classifier whose answers are averaged: it has no threshold."""
+
+    name, license, threshold = "grader", "open", math.nan
+
+    def score(self, pictures):
+        return {"grade": pictures.mean(axis=(1, 2, 3)) / 255}
+
+
+def test_a_classifier_without_a_threshold_is_compared_by_its_mean(tmp_path):
+    """Detectors and grades of language models have none, and were left out of the report without a word."""
+    pictures, table = lw.World(identities=40, seed=2).write(tmp_path / "photos")
+    audit = lw.audit(
+        table, pictures, out=tmp_path / "audit", contrast=CONTRAST, groups={"by": ["smiling"]},
+        raters=[("classifier", Grader())], covariates=["perceived_age"], encoder="columns", progress=False,
+    )  # fmt: skip
+    gap = audit.estimates.where(stat="gap", sample="all", quantity="grader: Mean of grade").frame
+    assert len(gap) == 1
+    assert audit.estimates.frame["stat"].eq("group_mean").any()
+    page = audit.report().read_text()
+    assert "Mean of grade" in page.partition('id="findings"')[0], "the first section names it"

@@ -224,3 +224,18 @@ def test_a_report_that_cannot_be_written_is_an_error(folder, tmp_path, contrast)
             pairs=lw.Matches(pd.DataFrame({"pair": ["p"], "a": ["1"], "b": ["2"]})),
             balance=lw.Estimates.read(folder / "balance.parquet"), estimates=lw.Estimates.of([]), made={},
         )  # fmt: skip
+
+
+def test_captions_name_the_confidence_level_of_the_plan(tmp_path, contrast):
+    rows = [{**row, "level": 0.9} for row in operating_rows()]
+    rows.append({**make_row(quantity="t: Share labeled Tie"), "level": 0.995})
+    captions = re.findall(r"<caption>(.*?)</caption>", small_page(tmp_path, contrast, rows).replace("&nbsp;", " "))
+    named = {level for caption in captions for level in re.findall(r"([\d.]+) % CI", caption)}
+    assert named == {"90"}
+
+
+def test_a_system_without_an_estimate_is_named_on_the_first_screen(tmp_path, contrast):
+    tested = [{"name": "arcface", "kind": "recognizer"}, {"name": "detector", "kind": "classifier"}]
+    shown = text_of(small_page(tmp_path, contrast, operating_rows(), tested=tested))
+    assert "Not compared between the groups: detector." in shown
+    assert "Not compared" not in text_of(small_page(tmp_path, contrast, operating_rows(), tested=tested[:1]))

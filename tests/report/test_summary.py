@@ -182,7 +182,8 @@ def test_nothing_audited_has_no_lines(contrast):
 def test_shares_are_known_by_their_question():
     assert is_share("arcface: distance at FMR 0.01") and is_share("people: same") and is_share("t: Share labeled Tie")
     assert not is_share("arcface: distance") and not is_share("people: same, confidence")
-    assert not is_share("t: Mean of age") and not is_share("look at me: distance")
+    assert is_share("t: Mean of hire"), "answers that are averaged are from 0 to 1"
+    assert not is_share("look at me: distance")
 
 
 def test_a_valid_design_in_words(contrast):
@@ -220,6 +221,11 @@ def test_missing_parts_of_a_design_are_not_measured(contrast):
     ]
     assert by_name(BALANCED, matched(), contrast, validity={"originals": 4, "valid": 0})["Edit validity"][0] == "bad"
     assert by_name(BALANCED, matched(), contrast, fidelity=[{"measure": "x"}])["Fidelity"][0] == "good"
+
+
+def test_nothing_is_said_of_reconstructions_without_a_projection(contrast):
+    assert "Fidelity" not in by_name(BALANCED, matched(), contrast, reconstructs=False)
+    assert "Edit validity" in by_name(BALANCED, matched(), contrast, reconstructs=False)
 
 
 def test_marks_are_words_too_and_never_color_alone(contrast):

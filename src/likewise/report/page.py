@@ -40,6 +40,7 @@ def write_report(
     blurred: bool = False,
     undecodable: Sequence[str] = (),
     has_images: bool = True,
+    reconstructs: bool = True,
 ) -> Path:
     """Write the report.
 
@@ -63,6 +64,8 @@ def write_report(
         Names of files that could not be read as an image.
     has_images
         Whether the audit has images; without any, nothing is said about reconstructions, edits and pictures.
+    reconstructs
+        Whether images are projected into a generator; else nothing is said about reconstructions.
 
     Returns
     -------
@@ -98,10 +101,14 @@ def write_report(
         "checks": checks(
             balance, pairs, contrast, fidelity=measured, fidelity_gap=fidelity_differs(fidelity), notes=notes,
             validity=edit_validity(made), left=residual(estimates), has_images=has_images,
+            reconstructs=reconstructs,
         ),
         **outcomes(estimates, contrast, naming), **sample(pairs, balance, contrast, naming), **provenance(made),
     }  # fmt: skip
+    compared = {line.system for line in context["lines"]}
+    context["not_compared"] = [row["name"] for row in tested if context["lines"] and row["name"] not in compared]
     context["headline"] = headline(context["lines"], context["checks"])
+    context["trials_matched"] = pairs.unit == "trial"
     context["confidence"] = _confidence(estimates)
     context |= summary(context["lines"], estimates, contrast, context)
     stated = front or FrontMatter()
@@ -119,9 +126,9 @@ def write_report(
 
 
 def _confidence(estimates: Estimates) -> str:
-    """Return the confidence level that the captions name: that of the gaps, ``95``."""
-    levels = estimates.where(stat="gap").frame["level"].dropna()
-    return f"{100 * float(levels.mode().iloc[0]):g}" if len(levels) else "95"
+    """Return the confidence level that the captions name, ``95``: the lowest, as simultaneous intervals have more."""
+    levels = estimates.frame["level"].dropna()
+    return f"{round(100 * float(levels.min()), 2):g}" if len(levels) else "95"
 
 
 def cleaned(estimates: Estimates) -> Estimates:

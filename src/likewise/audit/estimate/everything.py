@@ -26,7 +26,7 @@ from likewise.audit.estimate.images import image_estimates
 from likewise.audit.estimate.label_noise import label_noise_estimates
 from likewise.audit.estimate.labels import label_gap_estimates
 from likewise.audit.estimate.preferences import preference_estimates
-from likewise.audit.raters.planned import classifies, make_rater, own_thresholds
+from likewise.audit.raters.planned import classifies, label_thresholds, make_rater, own_thresholds
 from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.counterfactuals.placebo import RANDOM
 from likewise.tables import Estimates, Images, Matches, Ratings, Trials
@@ -193,7 +193,7 @@ def _error_rates(context: StageContext, distances: Ratings, trials: Trials, pair
 def _slopes(context: StageContext) -> list[Estimates]:
     """Estimate every label's slope; the false discovery rate is over all labels of all classifiers."""
     models = [make_rater(context.folder, each) for each in context.plan.classifiers]
-    thresholds = own_thresholds(models)
+    thresholds = label_thresholds(models)
     frame = context.ratings().frame
     frame = frame[~frame["unit"].isin(context.images().keys)]
     own = _labels_present(context, frame[frame["rater"].isin(thresholds)], thresholds)

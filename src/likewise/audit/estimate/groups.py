@@ -12,7 +12,7 @@ from likewise.analysis.labels import binarize
 from likewise.analysis.verification.shown_rates import supported_rates
 from likewise.audit.context import StageContext
 from likewise.audit.plan.sections import GroupsPlan
-from likewise.audit.raters.planned import classifies, labels_images, make_rater, own_thresholds
+from likewise.audit.raters.planned import classifies, label_thresholds, labels_images, make_rater, own_thresholds
 from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.tables import Estimates, Images, Ratings, Trials
 
@@ -61,7 +61,7 @@ def _sources(context: StageContext) -> Iterator[tuple[Ratings, Trials | None, di
         yield _about(context.ratings(), trials.keys), trials, _operating_points(context, trials)
     if classifies(plan):
         models = [make_rater(context.folder, each) for each in plan.rater if labels_images(plan, each)]
-        thresholds = own_thresholds(models)
+        thresholds = label_thresholds(models)
         thresholds |= precomputed_thresholds(plan, recognizes=False)
         rated = _about(context.ratings(), context.images().keys)
         given, _ = binarize(rated, thresholds, labels=plan.estimate.labels)

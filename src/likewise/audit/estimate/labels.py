@@ -9,7 +9,7 @@ from likewise.analysis.labels import FEW_LABELS, binarize, clip_share_gaps, labe
 from likewise.analysis.triangulation import compare_approaches, edited_gaps
 from likewise.audit.context import StageContext
 from likewise.audit.estimate.gaps import gap_estimates
-from likewise.audit.raters.planned import labels_images, make_rater, own_thresholds
+from likewise.audit.raters.planned import label_thresholds, labels_images, make_rater
 from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.errors import some
 from likewise.tables import Estimates, Matches, Ratings
@@ -19,7 +19,7 @@ def label_gap_estimates(context: StageContext, pairs: Matches) -> list[Estimates
     """Estimate the difference of each label's share between the groups, with simultaneous intervals."""
     plan, ratings = context.plan, context.ratings()
     models = [make_rater(context.folder, each) for each in plan.rater if labels_images(plan, each)]
-    thresholds = own_thresholds(models)
+    thresholds = label_thresholds(models)
     thresholds |= precomputed_thresholds(plan, recognizes=False)
     given, remarks = binarize(_about(ratings, context.images().keys), thresholds, labels=plan.estimate.labels)
     context.notes += remarks + [note for model in models for note in _by_letters(model, plan.estimate.labels, given)]

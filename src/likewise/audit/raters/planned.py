@@ -50,9 +50,14 @@ def make_rater(folder: Folder, rater: RaterPlan) -> Any:
 
 
 def own_thresholds(models: Iterable[Any]) -> dict[str, float]:
-    """Return the thresholds that models have, by name; a model of the user's own may have none."""
+    """Return the thresholds that recognizers have, by name; one of the user's own may have none."""
     found = {model.name: float(model.threshold) for model in models}
     return {name: threshold for name, threshold in found.items() if not math.isnan(threshold)}
+
+
+def label_thresholds(models: Iterable[Any]) -> dict[str, float]:
+    """Return the thresholds of classifiers, by name; NaN where answers are averaged instead (detectors, grades)."""
+    return {model.name: float(model.threshold) for model in models}
 
 
 def rater_options_plain(plan: Plan) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from likewise.analysis.labels import LABELED, binarize
 from likewise.analysis.verification.shown_rates import supported_rates
 from likewise.audit.api import Audit
 from likewise.audit.folder.store import Folder
-from likewise.audit.raters.planned import make_rater, own_thresholds
+from likewise.audit.raters.planned import label_thresholds, make_rater, own_thresholds
 from likewise.audit.raters.precomputed import precomputed_thresholds
 from likewise.errors import SpecError, TableError, nearest, some
 from likewise.report.comparison import write_comparison
@@ -207,9 +207,11 @@ def _independent(before: Audit, after: Audit, names: Mapping[str, str], level: f
 
 def _thresholds(audit: Audit) -> dict[str, float]:
     plan, folder = audit.plan, Folder(audit.folder)
-    models = [make_rater(folder, each) for each in plan.rater]
+    recognizers, classifiers = (
+        [make_rater(folder, each) for each in raters] for raters in (plan.recognizers, plan.classifiers)
+    )
     given = precomputed_thresholds(plan, recognizes=True) | precomputed_thresholds(plan, recognizes=False)
-    return own_thresholds(models) | given
+    return own_thresholds(recognizers) | label_thresholds(classifiers) | given
 
 
 def _labels(ratings: Ratings, thresholds: Mapping[str, float]) -> Ratings:

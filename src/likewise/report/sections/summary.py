@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from likewise.report.names import (
-    LABELED,
     Naming,
     bias_left,
     first,
     imbalance,
+    is_label,
     measure,
     plain,
     system,
@@ -223,7 +223,7 @@ def _short(line: Line) -> str:
 def is_share(quantity: str) -> bool:
     """Whether a quantity is a share of images or answers, which is written in percent."""
     question = quantity.partition(": ")[2]
-    return is_operating_point(quantity) or question == "same" or question.startswith(LABELED)
+    return is_operating_point(quantity) or question == "same" or is_label(quantity)
 
 
 def _remarks(part: pd.DataFrame, lead: pd.Series) -> str:

@@ -42,7 +42,7 @@ class Report(Stage):
 
     name, artifact, section, counted = "report", REPORT, "report", False
     help = "Write the report."
-    version = 5
+    version = 6
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
         """Return everything that the page shows."""
@@ -74,6 +74,7 @@ class Report(Stage):
             blurred=plan.report.blur_images,
             undecodable=_undecodable(context),
             has_images=bool(plan.data.images),
+            reconstructs=plan.projects,
         )
         context.summary = {"bytes": context.path(REPORT).stat().st_size}
 

@@ -33,9 +33,11 @@ def checks(
     left: Sequence[str] = (),
     notes: Sequence[str] = (),
     has_images: bool = True,
+    reconstructs: bool = True,
 ) -> list[Check]:
     """Return the validity of the design: balance, overlap, independence; of images also fidelity and edit validity."""
-    of_images = [_fidelity_check(fidelity, gap=fidelity_gap), _edit_check(validity)] if has_images else []
+    of_images = [_fidelity_check(fidelity, gap=fidelity_gap)] if has_images and reconstructs else []
+    of_images += [_edit_check(validity)] if has_images else []
     return [
         _balance_check(balance, left),
         _overlap_check(balance, matches, contrast),
