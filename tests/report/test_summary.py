@@ -84,6 +84,13 @@ def test_labels_of_a_classifier_share_one_line(contrast):
     assert line.verdict.kind == "open" and line.verdict.words.startswith("inconclusive: 0 of 4 labels")
 
 
+def test_a_classifier_with_one_label_is_written_like_any_system(contrast):
+    rows = [make_row(quantity="tagger: Share labeled Tie", sample=s) for s in ("all", "matched")]
+    rows.append(make_point(quantity="tagger: Share labeled Tie", stat="q_value", sample="matched: gap"))
+    (line,) = lines(contrast, rows)
+    assert (line.measure, line.verdict.words) == ("Share labeled Tie", "different: higher for female")
+
+
 @pytest.mark.parametrize(
     ("ends", "kind", "words"),
     [

@@ -166,6 +166,8 @@ class Summary:
         largest = str(gaps["quantity"].iloc[int(gaps["estimate"].abs().to_numpy().argmax())])
         clear = sum(significant(row) for _, row in gaps.iterrows())
         line = self._line(frame, largest)
+        if len(gaps) == 1:
+            return line
         words = f"{clear} of {len(gaps)} labels differ (simultaneous intervals)"
         kind = "different" if clear else "open"
         name = f"{measure(largest)} (largest difference of {len(gaps)} labels)"
