@@ -22,6 +22,7 @@ import pandas as pd
 import tomlkit
 
 import likewise as lw
+from likewise.audit.stages import enabled_stages
 from likewise.cli.start.demo import IDENTITIES
 from likewise.demo.portraits import Demo
 from likewise.runtime.executor import Executor
@@ -42,7 +43,9 @@ def run_seed(seed: int, folder: Path, identities: int) -> pd.DataFrame:
         _slim(folder / "audit.toml")
         (folder / "slim").touch()
     audit = lw.Audit(folder)
-    audit.run(only="estimate")
+    names = [stage.name for stage in enabled_stages(audit.plan)]
+    for name in names[: names.index("estimate") + 1]:
+        audit.run(only=name, progress=False)
     rows = _rows(audit.estimates.frame, Estimates.read(folder / "truth.parquet").frame)
     balanced = audit.matches.note.startswith("Balanced")
     return rows.assign(seed=seed, pairs=len(audit.matches), balanced=balanced, cpu=time.process_time() - start)

@@ -1,6 +1,6 @@
 """How often a reported interval holds the world's true effect, over many worlds.
 
-Run: python benchmarks/world_coverage.py [WORLDS] [--keep worlds.csv] [--design trials|images] [--gaps]
+Run: python benchmarks/world_coverage.py [WORLDS] [--keep worlds.csv] [--design trials|images] [--gaps | --matched]
 
 Each world is drawn, matched, rated by the recognizer and by people, swept and analyzed like an audit; only the
 projection is replaced by reading the factors, which it recovers to rounding. All factors but the attribute itself are
@@ -39,9 +39,9 @@ NAMES = [covariate.column for covariate in COVARIATES]
 
 
 def audit(
-    seed: int, design: str = "trials", identities: int = 400, *, sweeps: bool = True
+    seed: int, design: str = "trials", identities: int = 400, *, parts: str = "everything"
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Audit one world; return its truth and its estimates."""
+    """Audit one world; return its truth and its estimates: everything, gaps, or matched (no weights, no regression)."""
     world = lw.World(identities=identities, seed=seed)
     faces, factors = world.draw()
     pictures = to_pictures(draw(factors))
@@ -53,16 +53,17 @@ def audit(
     recognizer = WorldRecognizer(effect=world.effect)
     distances = rate_trials(asked, recognizer.embed(pictures), faces.keys, recognizer)
     people = WorldCrowd(effect=world.people_effect).answers(asked, lambda keys: pictures[row.loc[keys]], seed)
-    weights = weighted(faces, asked, scores)
-    common: dict[str, Any] = {"pairs": pairs, "balanced": scores, "weights": weights, "covariates": NAMES}
-    parts = [
+    common: dict[str, Any] = {"pairs": pairs, "balanced": scores}
+    if parts != "matched":
+        common |= {"weights": weighted(faces, asked, scores), "covariates": NAMES}
+    found = [
         lw.gaps(distances, asked, faces, CONTRAST, **common),
         lw.gaps(people, asked, faces, CONTRAST, **common, panel="people"),
-        *([sweep(faces, pictures, row, seed)] if sweeps else []),
+        *([sweep(faces, pictures, row, seed)] if parts == "everything" else []),
         naive("world-recognizer: distance", distances, asked, faces),
         naive("people: same", people, asked, faces),
     ]
-    return world.truth(SweepSpec().strengths).frame, lw.Estimates.together(parts).frame
+    return world.truth(SweepSpec().strengths).frame, lw.Estimates.together(found).frame
 
 
 def weighted(faces: lw.Images, asked: lw.Trials, scores: lw.Vectors) -> dict[str, pd.Series]:
@@ -129,12 +130,12 @@ def held(truth: pd.DataFrame, found: pd.DataFrame) -> list[dict[str, object]]:
     return rows
 
 
-def every(worlds: int, keep: Path | None, design: str, *, sweeps: bool = True) -> pd.DataFrame:
+def every(worlds: int, keep: Path | None, design: str, part: str) -> pd.DataFrame:
     """Audit the worlds that are not kept yet; each is added to the file when it is done."""
     parts = [pd.read_csv(keep)] if keep and keep.exists() else []
     done = set(parts[0]["world"]) if parts else set()
     for seed in sorted(set(range(worlds)) - done):
-        parts.append(pd.DataFrame(held(*audit(seed, design, sweeps=sweeps))).assign(world=seed))
+        parts.append(pd.DataFrame(held(*audit(seed, design, parts=part))).assign(world=seed))
         if keep:
             parts[-1].to_csv(keep, mode="a", header=not keep.exists(), index=False)
     return pd.concat(parts, ignore_index=True)
@@ -146,9 +147,11 @@ def main() -> None:
     parser.add_argument("worlds", type=int, nargs="?", default=400)
     parser.add_argument("--keep", type=Path, help="CSV to which every world is added, so that a stopped run goes on")
     parser.add_argument("--design", choices=tuple(SPECS), default="trials")
-    parser.add_argument("--gaps", action="store_true", help="gaps only, without counterfactual edits")
+    less = parser.add_mutually_exclusive_group()
+    less.add_argument("--gaps", action="store_const", const="gaps", dest="part", help="without counterfactual edits")
+    less.add_argument("--matched", action="store_const", const="matched", dest="part", help="matched gaps only")
     options = parser.parse_args()
-    rows = every(options.worlds, options.keep, options.design, sweeps=not options.gaps)
+    rows = every(options.worlds, options.keep, options.design, options.part or "everything")
     worlds = rows["world"].nunique()
     table = rows.groupby(["quantity", "stat", "sample"])
     shown = table.agg(coverage=("inside", "mean"), bias=("miss", "mean"), width=("width", "mean")).reset_index()

@@ -129,7 +129,7 @@ def test_rules_that_no_trial_satisfies_give_an_explained_empty_result():
     found = lw.match(images, vectors, CONTRAST, lw.MatchSpec(caliper={"distance": 0}, exact="age"),
                      units=lw.Trials(default_units(images).frame.head(2)))  # fmt: skip
     assert len(found) == 0
-    assert found.note == "No pair satisfies all constraints"
+    assert found.note.startswith("No pair satisfies all constraints. 2 identities are in no trial")
     assert found.estimand == "ATM"
     assert "no partner keeps: exact age (difference)" in set(found.dropped["reason"])
 
@@ -226,3 +226,22 @@ def test_balance_and_verdict_are_about_units():
     assert "age (difference)" in before.sentence
     with pytest.raises(SpecError, match="Give units="):
         lw.balance(images, CONTRAST, matched, covariates=["age"])
+
+
+def test_identities_without_a_trial_are_no_part_of_the_estimand():
+    images, vectors = small([*PEOPLE, ("8", "e", "female", 1.0)])
+    found = lw.match(images, vectors, CONTRAST, units=default_units(images))
+    assert "identities are in no trial" in found.note
+    assert found.estimand == "ATM"
+
+
+def test_constant_vectors_and_levels_of_one_group_are_explained():
+    people = [(f"{k}{end}", f"p{k}", "female" if k % 2 else "male", float(k)) for k in range(12) for end in "ab"]
+    images, vectors = small(people)
+    spec, asked = lw.MatchSpec(method="cardinality"), default_units(images)
+    flat = lw.Vectors(images.keys, np.ones((len(images), 2)), source="flat")
+    with pytest.raises(VectorError, match="No number varies"):
+        lw.match(images, flat, CONTRAST, spec, units=asked)
+    found = lw.match(images, vectors, CONTRAST, lw.MatchSpec(method="cardinality", exact="age"), units=asked)
+    assert len(found) == 0
+    assert r"No level of age (mean), age (difference) (exact) has units of both groups" in found.note

@@ -12,10 +12,18 @@ import numpy as np
 import pandas as pd
 
 from likewise.audit.context import StageContext
+from likewise.audit.described import described_columns, described_numbers
 from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
-from likewise.design.features import Floats, freed_components, scores, without_direction
+from likewise.design.features import (
+    Floats,
+    freed_components,
+    joined,
+    mean_row,
+    scores,
+    without_direction,
+)
 from likewise.design.match import match
 from likewise.design.units import unit_side
 from likewise.errors import PlanError, SeparatedError, TableError, nearest, some
@@ -45,7 +53,7 @@ def matching_options(plan: Plan) -> dict[str, Any]:
 
 def _units_options(units: UnitsPlan) -> dict[str, Any]:
     """Return the section as older plans have it: without what is not set, so that they are not run again."""
-    return {name: value for name, value in asdict(units).items() if name != "own_step" or value}
+    return {name: value for name, value in asdict(units).items() if name not in ("own_step", "described") or value}
 
 
 def matching_files(plan: Plan) -> tuple[str, ...]:
@@ -134,9 +142,7 @@ def matched_or_nearest(
         found = matched(context, spec, progress, kind=kind)
         if len(found) or spec.method != "cardinality":
             return found
-    most = max(_smaller_group(context) // 2, 2)
-    nearest_spec = replace(spec, method="nearest", max_smd=None, keep=MatchSpec.keep, balance=(), max_pairs=most)
-    second = matched(context, nearest_spec, progress, kind=kind)
+    second = matched(context, closest_pairs(spec, _smaller_group(context)), progress, kind=kind)
     note = (
         f"Not balanced: no sample has every balanced number within {spec.tolerance:g}, so the closest pairs are taken "
         f"({len(second)}, of at most half of the smaller group). The vectors may hold the attribute itself: name its "
@@ -146,8 +152,22 @@ def matched_or_nearest(
     return second.with_note(note)
 
 
+def closest_pairs(spec: MatchSpec, smaller: int) -> MatchSpec:
+    """Return the design that replaces a balanced sample: the closest pairs, half of the smaller group's identities."""
+    most = max(smaller // 2, 2)
+    return replace(spec, method="nearest", max_smd=None, keep=MatchSpec.keep, balance=(), max_pairs=most)
+
+
 def features_of(context: StageContext) -> Vectors | None:
-    """Return the numbers that units are compared on: the latents, scores along directions, or components."""
+    """Return the numbers that units are compared on: of the vectors, and with ``described`` of described columns."""
+    found = _vector_features(context)
+    if found is None or not context.plan.units.described:
+        return found
+    return joined(mean_row(found), described_numbers(context.images().subset(found.keys), context.plan))
+
+
+def _vector_features(context: StageContext) -> Vectors | None:
+    """Return the latents, scores along directions, or components."""
     vectors, units = context.latents_or_none(), context.plan.units
     if vectors is None or units.features == "latents":
         return vectors
@@ -160,7 +180,8 @@ def features_of(context: StageContext) -> Vectors | None:
     if units.features == "auto":
         if vectors.values.ndim == 2 and vectors.values.shape[1] <= count:
             return without_direction(vectors, **_given_step(context)) if units.own_step else vectors
-        count = min(count, max(_smaller_group(context) // PEOPLE_EACH, 2))
+        beside = len(described_columns(context.plan)) if units.described else 0
+        count = min(count, max(_smaller_group(context) // PEOPLE_EACH - beside, 2))
     own_direction = _given_step(context) if units.own_step else _conditional_direction(context)
     return freed_components(vectors, count, **own_direction)
 

@@ -11,6 +11,9 @@ import pandas as pd
 from likewise.errors import TableError, VectorError, some
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
 
+ESTIMANDS = {(True, True): "ATE", (True, False): "ATT", (False, True): "ATC"}
+"""By whether every focal and every reference identity is matched; ATM where neither is."""
+
 
 @dataclass(frozen=True)
 class Eligible:
@@ -84,7 +87,7 @@ def estimand(frame: pd.DataFrame, images: Images, contrast: Contrast) -> str:
         set(whose[side == sign]) <= set(whose.loc[frame[end]])
         for sign, end in ((1, "a"), (-1, "b"))
     ]  # fmt: skip
-    return {(True, True): "ATE", (True, False): "ATT", (False, True): "ATC"}.get((whole[0], whole[1]), "ATM")
+    return ESTIMANDS.get((whole[0], whole[1]), "ATM")
 
 
 def unwanted(found: str, spec: MatchSpec) -> str:

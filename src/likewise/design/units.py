@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.design.eligible import on_the_wrong_side
+from likewise.design.eligible import ESTIMANDS, on_the_wrong_side
 from likewise.errors import SpecError, TableError, VectorError, nearest, some
 from likewise.tables import Contrast, Images, Matches, MatchSpec, Trials, Vectors
 from likewise.tables.matching.caliper import Limit
@@ -45,6 +45,8 @@ class TrialUnits:
     one_group: frozenset[str]
     """Impostor trials whose two people are of one group in all their images, as the spec treats it; all genuine ones
     (their identity is that of the unit, so that the sides check it)."""
+    groups: tuple[frozenset[str], frozenset[str]]
+    """All identities of the focal and of the reference group, also those that are in no trial."""
 
     def vectors(self, vectors: Vectors) -> Vectors:
         """Return the mean and the absolute difference of the two vectors, ``[u, ..., 2 D]``, where both exist."""
@@ -77,11 +79,26 @@ class TrialUnits:
             frame[f"{side}_first"], frame[f"{side}_second"] = ends["a"].to_numpy(str), ends["b"].to_numpy(str)
         if not self.genuine and "antiexact identity" in proof:
             proof["antiexact identity"] = self._nobody_twice(frame)
+        without = len(self.groups[0] | self.groups[1]) - len(self._shown(self.ends.index.tolist()))
+        note = f"{without} identities are in no trial" if without > 0 else ""
         return Matches(
             frame.astype(dict.fromkeys(("a_first", "a_second", "b_first", "b_second"), "str")),
-            spec=spec, ledger=proof, dropped=found.dropped, offered=found.offered, note=found.note,
-            estimand=found.estimand, unit="trial",
+            spec=spec, ledger=proof, dropped=found.dropped, offered=found.offered,
+            note=". ".join(filter(None, (found.note, note))), estimand=self._estimand(found), unit="trial",
         )  # fmt: skip
+
+    def _shown(self, units: Sequence[str]) -> set[str]:
+        """Return the people of some units."""
+        return set(self.people(units).ravel().tolist())
+
+    def _estimand(self, found: Matches) -> str:
+        """Name whom a matched estimate is about: identities without a trial, e.g. with one image, are left out."""
+        if not found.estimand:
+            return ""
+        whole = [
+            people <= self._shown(found.frame[end].tolist()) for people, end in zip(self.groups, "ab", strict=True)
+        ]
+        return ESTIMANDS.get((whole[0], whole[1]), "ATM")
 
     def _nobody_twice(self, frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
         """Whether the people of each row are in no other unit; a focal unit may recur in its own set."""
@@ -116,7 +133,9 @@ def trial_units(images: Images, trials: Trials, contrast: Contrast, spec: MatchS
     in_units, columns = _expanded(images, ends, spec, contrast)
     made = Images(pd.concat([table, columns.reset_index(drop=True)], axis=1))
     known = np.ones(len(ends), dtype=bool) if genuine else _of_one_group(images, ends, side, spec)
-    return TrialUnits(made, ends, genuine, in_units, frozenset(ends.index[alike]), frozenset(ends.index[known]))
+    one_side, one_group = (frozenset(ends.index[mask]) for mask in (alike, known))
+    focal, reference = (frozenset(map(str, whose.loc[side.index[side == sign]])) for sign in (1, -1))
+    return TrialUnits(made, ends, genuine, in_units, one_side, one_group, (focal, reference))
 
 
 def _of_one_group(images: Images, ends: pd.DataFrame, side: pd.Series, spec: MatchSpec) -> npt.NDArray[np.bool_]:

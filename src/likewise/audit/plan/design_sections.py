@@ -187,8 +187,8 @@ class UnitsPlan:
     features: Literal["auto", "latents", "scores", "components"] = "latents"
     """latents: the vectors themselves. scores: along the directions shipped for the generator, without the one of the
     contrast. components: leading principal components, each of unit variance, without the contrast's own direction
-    where one is shipped. auto: components, one for five identities of the smaller group at most; vectors of no more
-    numbers than ``components`` are used as they are."""
+    where one is shipped. auto: components, one for five identities of the smaller group at most (described columns
+    count); vectors of no more numbers than ``components`` are used as they are."""
     components: int = 40
     """The number of principal components, at most."""
     own: str = ""
@@ -196,6 +196,9 @@ class UnitsPlan:
     own_step: str = ""
     """A file of vectors with one row: how the vectors change with the attribute alone. What a unit owes to the
     attribute is removed along it before scores or components are taken."""
+
+    described: bool = False
+    """Whether the columns that [describe] adds are balanced as well, without those about the contrast's attribute."""
 
     def __post_init__(self) -> None:
         if self.components < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from likewise.audit.described import described_columns
 from likewise.audit.matching import left_out_direction
 from likewise.audit.plan.model import Plan
 from likewise.audit.preflight.problem import Check
@@ -20,6 +21,8 @@ def check_features(found: Check, root: Path, plan: Plan, images: Images) -> None
             left_out_direction(plan)
         elif plan.units.features == "components":
             _check_components(plan, len(images), _width(root, plan, images))
+        if plan.units.described:
+            described_columns(plan)
     except LikewiseError as error:
         found.add(error)
 

@@ -81,6 +81,9 @@ def standardized(numbers: Floats, focal: int) -> Floats:
     if (~varies & (apart > 0)).any():
         fix = "Leave it out: no sample can be balanced in it."
         raise SeparatedError("A number is constant within each group and differs between them", fix=fix)
+    if not varies.any():
+        fix = "Check the vectors: they are the same for all units."
+        raise VectorError("No number varies: there is nothing to balance", fix=fix)
     scaled: Floats = numbers[:, varies] / spread[varies]
     return scaled
 
@@ -121,6 +124,8 @@ def balanced_search(given: Cardinal, threads: int, memory: int) -> Search:
     )
     if not found.size:
         note = f"No sample is balanced within {spec.tolerance:g}: raise max_smd, or balance fewer numbers"
+    if not problem.sizes(np.ones(len(problem.focal), dtype=bool)).all(axis=0).any():
+        note = f"No level of {', '.join(spec.exact)} (exact) has units of both groups: remove the column, or group it"
     proof = {f"max_smd {spec.tolerance:g}": problem.holds(found.chosen)}
     return Search(taken, sides[0], sides[1], used, note, proof=proof)
 
