@@ -3,7 +3,7 @@
 Run: python -m benchmarks.fallback_bias [WORLDS] [--identities 120] [--keep fallback.csv]
 
 Simulated worlds in which no balanced sample exists, because the vectors hold the attribute itself: as one number among
-the seven other factors, that separates the groups by 4 (or 2) times their own spread. The design is the one of an audit
+the nine other factors, which separates the groups by 4 (or 2) times their own spread. The design is the one of an audit
 then: the closest trials, at most half of the smaller group. Beside it stand the same trials matched without the
 attribute's own number (what own_step in [units] does), and the unmatched gap. Printed: the share of the unmatched bias
 that is left, and how often the interval holds the truth.

@@ -135,8 +135,8 @@ def matched_or_nearest(
     """Match by the plan's design; where no sample is balanced, take the closest pairs, and say that they are not.
 
     No balanced sample exists where the groups do not overlap in what is balanced, e.g. in vectors that hold the
-    attribute itself. Half of the smaller group is a round number: fewer pairs are closer. The bias that is left was not
-    simulated, so the design is called not balanced wherever its estimates stand.
+    attribute itself. Half of the smaller group is a round number: fewer pairs are closer. Part of the bias is left
+    (``benchmarks/fallback_bias.py``), so the design is called not balanced wherever its estimates stand.
     """
     with suppress(SeparatedError):
         found = matched(context, spec, progress, kind=kind)
