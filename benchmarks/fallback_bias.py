@@ -86,7 +86,7 @@ def main() -> None:
         bias=rows["estimate"] - rows["truth"], inside=rows["low"].le(rows["truth"]) & rows["truth"].le(rows["high"])
     )
     table = rows.groupby("design", sort=False)[["bias", "inside", "pairs"]].mean()
-    table["left"] = table["bias"].abs() / abs(table.loc["unmatched", "bias"])
+    table["left"] = table["bias"].abs() / abs(float(table["bias"].loc["unmatched"]))
     print(f"{rows['seed'].nunique()} worlds of {given.identities} identities\n{table.round(4).to_string()}")
 
 

@@ -79,8 +79,8 @@ class TrialUnits:
             frame[f"{side}_first"], frame[f"{side}_second"] = ends["a"].to_numpy(str), ends["b"].to_numpy(str)
         if not self.genuine and "antiexact identity" in proof:
             proof["antiexact identity"] = self._nobody_twice(frame)
-        without = len(self.groups[0] | self.groups[1]) - len(self._shown(self.ends.index.tolist()))
-        note = f"{without} identities are in no trial" if without > 0 else ""
+        without = len((self.groups[0] | self.groups[1]) - self._shown(self.ends.index.tolist()))
+        note = f"{without} identities are in no trial" if without else ""
         return Matches(
             frame.astype(dict.fromkeys(("a_first", "a_second", "b_first", "b_second"), "str")),
             spec=spec, ledger=proof, dropped=found.dropped, offered=found.offered,
