@@ -18,6 +18,7 @@ from likewise.demo.toy import make_toy
 from likewise.runtime.pixels import decode, save
 from likewise.runtime.progress import Quiet
 from likewise.runtime.registry import to_pictures
+from likewise.services.cassette import Cassette
 from likewise.simulation.scene import FACTORS, draw, see
 
 AGE = FACTORS.index("age") if "age" in FACTORS else 1
@@ -103,15 +104,24 @@ def test_refusals_are_counted_by_group(tmp_path):
     assert "refused by the content filter" in notes and "By group: {'male'" in notes.replace('\\"', "'")
 
 
-def test_forget_removes_recorded_pictures(tmp_path):
+def test_forget_removes_the_recorded_edits_of_the_person_alone(tmp_path):
     plan = toy(tmp_path)
     with editing(clean) as server:
         (tmp_path / "audit.toml").write_text(plan.replace("{sweep}", SWEEP.format(url=server.url)))
         main(["run", str(tmp_path), "--quiet"])
-    assert list(tmp_path.glob("cassettes/*/*.image"))
-    who = lw.Images.read(tmp_path / "faces.csv").frame["identity"].iloc[0]
+    (cassette,) = tmp_path.glob("cassettes/*.jsonl")
+    pictures = cassette.with_suffix("")
+    recorded = {entry.request: entry.asked["image"] for entry in Cassette(cassette)}
+    faces = lw.Images.read(tmp_path / "faces.csv").frame
+    who = faces.set_index("image").loc[next(iter(recorded.values())), "identity"]
+    mine = set(faces.loc[faces["identity"] == who, "image"])
+    kept = {request for request, image in recorded.items() if image not in mine}
+    assert kept and len(kept) < len(recorded)
+    (pictures / "0.part").write_bytes(b"left by a killed run")
     forget(tmp_path, str(who))
-    assert not list(tmp_path.glob("cassettes/*/*.image")) and not list(tmp_path.glob("cassettes/*.jsonl"))
+    assert {entry.request for entry in Cassette(cassette)} == kept
+    assert {path.stem for path in pictures.iterdir()} == kept
+    assert not any(image in cassette.read_text() for image in mine)
 
 
 def test_forget_removes_ready_edits_of_the_person_alone(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,13 @@ import pytest
 from benchmarks.stand_ins.chat import ChatServer, answers, chatting
 
 import likewise as lw
+from likewise.audit.privacy.forget import forget
 from likewise.cli.main import main
 from likewise.demo.toy import make_toy
+from likewise.runtime.pixels import decode
 from likewise.runtime.progress import Quiet
+from likewise.services.base import pixel_digest
+from likewise.services.cassette import Cassette
 from likewise.simulation.scene import see
 
 RATER = """[[rater]]
@@ -103,6 +108,30 @@ def test_refusals_are_differential(audit):
     _, found = audit
     row = one(found, quantity="vlm m: Mean of pay: refused", stat="gap", sample="counterfactual")
     assert row["high"] < 0
+
+
+def test_forget_erases_the_pair_answers_of_the_person_alone(audit, tmp_path):
+    folder = shutil.copytree(audit[0], tmp_path / "copy")
+    (cassette,) = folder.glob("cassettes/*.jsonl")
+    matches = lw.Matches.read(folder / "matches.parquet").frame
+    images = lw.Images.read(folder / "images.parquet").frame
+    who = images.set_index("image").loc[matches["a"].iloc[0], "identity"]
+    keys = set(images.loc[images["identity"] == who, "image"])
+    stems = {key.replace("/", "__") for key in keys}
+    drawn = (folder / "counterfactuals" / "images").glob("*.png")
+    mine = [next((folder / "images").glob(f"{Path(key).stem}.*")) for key in keys]
+    mine += [path for path in drawn if path.name.split("@")[0].split("~")[0] in stems]
+    hidden = {pixel_digest(decode(path)) for path in mine}
+    before = list(Cassette(cassette))
+    expected = {entry.request for entry in before if not hidden & set(entry.asked["pixels"])}
+    pairs = [entry for entry in before if len(entry.asked["pixels"]) == 2]
+    assert any(entry.request in expected for entry in pairs) and any(entry.request not in expected for entry in pairs)
+    ledger = cassette.with_suffix(".unparsed.csv")
+    gone = next(entry.request for entry in before if entry.request not in expected)
+    ledger.write_text(f"question,request,problem,message\npay,{gone},p,secret\npay,{min(expected)},p,other\n")
+    forget(folder, str(who))
+    assert {entry.request for entry in Cassette(cassette)} == expected
+    assert "secret" not in ledger.read_text() and "other" in ledger.read_text()
 
 
 def test_the_report_states_the_preference(audit):

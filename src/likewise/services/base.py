@@ -13,6 +13,7 @@ import json
 import re
 import threading
 from collections import Counter
+from collections.abc import Collection
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields
@@ -33,6 +34,11 @@ from likewise.services.secret import quiet_loggers, scrubbed, scrubbed_values
 
 ENCODINGS = {"png": {"format": "PNG"}, "jpeg": {"format": "JPEG", "quality": 95}}
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+def pixel_digest(picture: Pictures) -> str:
+    """Return the sha256 of a picture's pixels."""
+    return hashlib.sha256(np.ascontiguousarray(picture).tobytes()).hexdigest()
 
 
 @dataclass(kw_only=True)
@@ -118,8 +124,7 @@ class Service:
 
     def request(self, picture: Pictures) -> str:
         """Hash the request for one picture ``[H, W, 3]``: the same pixels with the same settings are one request."""
-        pixels = hashlib.sha256(np.ascontiguousarray(picture).tobytes()).hexdigest()
-        asked = {**self._asked(), "pixels": pixels, "shape": list(picture.shape)}
+        asked = {**self._asked(), "pixels": pixel_digest(picture), "shape": list(picture.shape)}
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
     @property
@@ -134,6 +139,11 @@ class Service:
     def erase(self, requests: set[str]) -> None:
         """Remove the recorded responses to these requests from memory and disk."""
         self._cassette.remove(requests)
+
+    def unattributed(self, pixels: Collection[str]) -> set[str]:
+        """Return the requests that are recorded and not known to be about these pictures alone (their digests)."""
+        known = set(pixels)
+        return {entry.request for entry in self._cassette if not set(entry.asked.get("pixels") or [""]) <= known}
 
     @property
     def calls_a_picture(self) -> int:
@@ -279,7 +289,8 @@ class Service:
     def _entry(self, request: str, picture: Pictures, answer: Any, model: str, refused: str) -> Recorded:
         secrets = self._secrets()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        asked = {**self._asked(), "shape": list(picture.shape), "language": self.language}
+        asked = {**self._asked(), "shape": list(picture.shape), "language": self.language,
+                 "pixels": [pixel_digest(picture)]}  # fmt: skip
         return Recorded(
             request=request, date=now, model=scrubbed(model, secrets), answer=scrubbed_values(answer, secrets),
             refused=refused, asked=asked,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,9 @@ class Cassette:
             if len(kept) < len(lines):
                 with replacing(self.path) as temporary:
                     temporary.write_bytes(b"".join(kept))
+
+    def __iter__(self) -> Iterator[Recorded]:
+        return (entry for kept in self._kept.values() for entry in kept)
 
     def __len__(self) -> int:
         return sum(map(len, self._kept.values()))

@@ -216,7 +216,7 @@ def _slopes(context: StageContext) -> list[Estimates]:
 
 def _labels_present(context: StageContext, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
     """Drop labels that no image of the sweep has, and count them."""
-    limit = frame["rater"].map(thresholds)
+    limit = frame["rater"].map(thresholds).astype("float64")  # also where no rater has one
     there = (frame["value"] >= limit) | (limit.isna() & frame["value"].gt(0))
     ever = there.groupby([frame["rater"], frame["question"]]).transform("any")
     never = frame.loc[~ever, ["rater", "question"]].drop_duplicates().groupby("rater").size()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from likewise.audit.api import LOG
@@ -20,7 +22,10 @@ from likewise.data.keys import file_of
 from likewise.errors import ImageError, TableError, nearest
 from likewise.runtime.content_cache import file_digest
 from likewise.runtime.pixels import decode, find
+from likewise.runtime.registry import Pictures
+from likewise.services.base import pixel_digest
 from likewise.services.budget import Budget
+from likewise.services.edits.http_editor import erase_edits
 from likewise.tables import Images
 
 _DRAWN = ("shown", "report.pdf", "export.xlsx", LOG, EXCLUDED)
@@ -71,8 +76,8 @@ def forget(root: str | Path, identity: str, *, agree: Callable[[Erasure], bool] 
         person = _found(folder, plan, identity)
         requests = _requests(folder, plan, person)
         found = Erasure(
-            person, sources_of(folder.root, plan, person),
-            [*_artifacts(folder), *_mixed_recordings(folder, plan)], _count(folder, plan, requests),
+            person, [*sources_of(folder.root, plan, person), *_recorded_edits(folder, plan, person)],
+            _artifacts(folder), _count(folder, plan, requests),
         )  # fmt: skip
         if agree is not None and not agree(found):
             return Erasure(person, [], [], 0)
@@ -101,39 +106,52 @@ def _artifacts(folder: Folder) -> list[Path]:
     return [path for path in dict.fromkeys(every) if path.exists()]
 
 
-def _mixed_recordings(folder: Folder, plan: Plan) -> list[Path]:
-    """Return recordings that no request of a single image leads to: answers about pairs, and edited pictures.
-
-    They are removed whole: a pair shows two people, and the requests of an editor depend on its prompts.
-    """
-    found = [service.recordings for service in services_of(folder, plan, Budget()).values() if has_pairs(service)]
+def _recorded_edits(folder: Folder, plan: Plan, person: Person) -> list[Source]:
+    """Return the recordings of an editor with edits of the person's images."""
     sweep = plan.counterfactual
-    if sweep is not None and sweep.editor == "http":
-        own = [folder.root / str(given) for given in [sweep.options.get("cassette")] if given]
-        own += [path.with_name(f"{path.name}.jsonl") for path in folder.path("cassettes").glob("*/")]
-        found += [path for cassette in own for path in (cassette, cassette.with_suffix(""))]
-    return [path for path in dict.fromkeys(found) if path is not None and path.exists()]
+    if sweep is None or sweep.editor != "http":
+        return []
+    own = [folder.root / str(given) for given in [sweep.options.get("cassette")] if given]
+    own += [path.with_name(f"{path.name}.jsonl") for path in folder.path("cassettes").glob("*/")]
+    found = []
+    for path in dict.fromkeys(own):
+        count = erase_edits(path, person.has, dry=True) if path.is_file() else 0
+        found.append(Source(path, count, partial(erase_edits, path, person.has)))
+    return [source for source in found if source.count]
 
 
 def _requests(folder: Folder, plan: Plan, person: Person) -> dict[int, set[str]]:
-    """Return the requests about the person's images and edits of them, by service."""
+    """Return the requests about the person's images and edits of them, by service.
+
+    A request about two images is found by their pixels. It is kept only if both are images, or edits, of others that
+    are still there: what cannot be attributed is erased.
+    """
     services = services_of(folder, plan, Budget())
     if not services:
         return {}
-    edited = folder.path(COUNTERFACTUALS) / "images"
-    stems = {key.replace("/", "__") for key in person.images}
-    drawn = [path for path in sorted(edited.glob("*.png")) if path.name.split("@")[0].split("~")[0] in stems]
-    shown = [path for key in person.images if (path := find((folder.root / plan.data.images).resolve(), key))]
-    pictures = []
-    for path in [*shown, *drawn]:
-        try:
-            pictures.append(decode(path))
-        except ImageError:  # never sent
-            continue
-    return {
+    pictures = list(_pictures(folder, plan, person.images))
+    found = {
         number: {each for picture in pictures for each in service.requests_of(picture)}
         for number, service in services.items()
     }
+    if any(map(has_pairs, services.values())):
+        keys = [key for key in plan.data.source(folder.root).faces().frame["image"] if not person.has(key)]
+        others = {pixel_digest(picture) for picture in _pictures(folder, plan, keys)}
+        others -= {pixel_digest(picture) for picture in pictures}
+        for number, service in services.items():
+            found[number] |= service.unattributed(others) if has_pairs(service) else set()
+    return found
+
+
+def _pictures(folder: Folder, plan: Plan, keys: Sequence[str]) -> Iterator[Pictures]:
+    """Yield these images, and the edits of them."""
+    stems = {key.replace("/", "__") for key in keys}
+    edited = sorted((folder.path(COUNTERFACTUALS) / "images").glob("*.png"))
+    drawn = [path for path in edited if path.name.split("@")[0].split("~")[0] in stems]
+    shown = [path for key in keys if (path := find((folder.root / plan.data.images).resolve(), key))]
+    for path in [*shown, *drawn]:
+        with contextlib.suppress(ImageError):  # never sent
+            yield decode(path)
 
 
 def _count(folder: Folder, plan: Plan, requests: dict[int, set[str]]) -> int:

@@ -43,7 +43,7 @@ class Source:
 
     path: Path
     count: int
-    erase: Callable[[], None]
+    erase: Callable[[], object]
 
 
 def sources_of(root: Path, plan: Plan, person: Person) -> list[Source]:

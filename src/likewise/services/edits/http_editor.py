@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from PIL import Image
 from likewise.errors import SpecError
 from likewise.runtime.registry import Pictures
 from likewise.services.budget import Budget, CostEstimate
-from likewise.services.cassette import Recorded
+from likewise.services.cassette import Cassette, Recorded
 from likewise.services.connection import Post
 from likewise.services.edits.multipart import multipart
 from likewise.services.http import HttpService
@@ -40,6 +40,8 @@ class Instruction:
 
     picture: Pictures
     prompt: str
+    image: str = ""
+    """The key of the image; it is recorded, so that a person's edits can be erased."""
 
 
 @dataclass(kw_only=True)
@@ -133,7 +135,11 @@ class HttpEditor(HttpService):
         return prompts[strength]
 
     def _edited(self, pictures: Pictures, prompts: Sequence[str], images: Sequence[str]) -> Strips:
-        asked = [Instruction(picture, prompt) for picture in pictures for prompt in prompts]
+        asked = [
+            Instruction(picture, prompt, image)
+            for picture, image in zip(pictures, images, strict=True)
+            for prompt in prompts
+        ]
         requests = [self._request_of(each) for each in asked]
         missing = {r: each for r, each in zip(requests, asked, strict=True) if self._recorded(r) is None}
         if missing and self.replay:
@@ -212,7 +218,7 @@ class HttpEditor(HttpService):
             self._keep(request, content)
             plain = {"image": f"{request}.image", "sha256": hashlib.sha256(content).hexdigest()}
             kept = super()._entry(request, picture.picture, plain, model, refused)
-        kept.asked["prompt"] = picture.prompt
+        kept.asked.update(prompt=picture.prompt, image=picture.image)
         return kept
 
     def _keep(self, request: str, content: bytes) -> None:
@@ -236,6 +242,23 @@ class HttpEditor(HttpService):
             return entry if hashlib.sha256(self._content(request)).hexdigest() == entry.answer["sha256"] else None
         except (OSError, KeyError, TypeError):
             return None
+
+
+def erase_edits(cassette: Path, about: Callable[[str], bool], *, dry: bool = False) -> int:
+    """Erase the recorded edits of some images, with their pictures; return how many answers that is.
+
+    An answer that names no image, and a picture that no remaining answer names, are erased too.
+    """
+    recorded, pictures = Cassette(cassette), cassette.with_suffix("")
+    gone = {entry.request for entry in recorded if not entry.asked.get("image") or about(entry.asked["image"])}
+    count = recorded.count(gone)
+    if not dry:
+        recorded.remove(gone)
+        kept = {f"{entry.request}.image" for entry in recorded}
+        for path in pictures.glob("*") if pictures.is_dir() else ():
+            if path.name not in kept:
+                path.unlink()
+    return count
 
 
 def _by_strength(key: str, prompts: Mapping[str, str]) -> dict[float, str]:

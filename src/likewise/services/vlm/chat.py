@@ -22,6 +22,7 @@ import numpy as np
 
 from likewise.errors import ServiceError, SpecError
 from likewise.runtime.registry import Array, Pictures
+from likewise.services.base import pixel_digest
 from likewise.services.budget import Budget, CostEstimate
 from likewise.services.cassette import Recorded
 from likewise.services.connection import Post
@@ -29,6 +30,7 @@ from likewise.services.http import HttpService
 from likewise.services.labels import LabelResponse
 from likewise.services.vlm.parsing import Parsed, parse
 from likewise.services.vlm.questions import Question, Variant, read_questions
+from likewise.tables.io import replacing
 
 _PATH = "/chat/completions"
 _FORMATS = ("schema", "object", "none")
@@ -160,12 +162,12 @@ class VisionLanguageModel(HttpService):
 
     def _entry(self, request: str, picture: Any, answer: Any, model: str, refused: str) -> Recorded:
         kept = super()._entry(request, picture.pictures[0], answer, model, refused)
-        kept.asked.update(picture.variant.asked())
+        kept.asked.update(picture.variant.asked(), pixels=[pixel_digest(shown) for shown in picture.pictures])
         return kept
 
     def request_of(self, asked: Asked) -> str:
         """Hash what is asked: the same pixels asked alike are one request."""
-        pixels = [hashlib.sha256(np.ascontiguousarray(picture).tobytes()).hexdigest() for picture in asked.pictures]
+        pixels = [pixel_digest(picture) for picture in asked.pictures]
         shapes = [list(picture.shape) for picture in asked.pictures]
         plain = {**self._asked(), **asked.variant.asked(), "pixels": pixels, "shapes": shapes}
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
@@ -190,6 +192,19 @@ class VisionLanguageModel(HttpService):
         super().open(folder, budget)
         if self._cassette.path is not None:
             self._ledger = self._cassette.path.with_suffix(".unparsed.csv")
+
+    def erase(self, requests: set[str]) -> None:
+        """Remove the recorded answers to these requests, and the messages that could not be parsed."""
+        super().erase(requests)
+        if self._ledger is None or not self._ledger.is_file():
+            return
+        with self._ledger.open(newline="", encoding="utf-8") as handle:
+            rows = list(csv.DictReader(handle))
+        kept = [row for row in rows if row.get("request") not in requests]
+        with replacing(self._ledger) as temporary, temporary.open("w", newline="", encoding="utf-8") as handle:
+            writer = csv.DictWriter(handle, fieldnames=list(rows[0]) if rows else [])
+            writer.writeheader()
+            writer.writerows(kept)
 
     @property
     def pair_questions(self) -> tuple[Question, ...]:
