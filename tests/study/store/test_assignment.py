@@ -131,6 +131,21 @@ def test_a_response_that_is_sent_twice_in_one_batch_counts_once(tmp_path, url):
     site.close()
 
 
+def test_a_response_is_stored_as_it_was_given(tmp_path, url):
+    """Responses reach the database as JSON: text of any kind and times come out as they went in."""
+    site = open_small(write_study(tmp_path), url)
+    key, now = enter(site, "one").id, 1795000929.1234567
+    shown = look(site, key)
+    comment = '\U0001f600 \u00e9 \\u0000 "quoted" \'x\' \n {"a": 1} \u2028 %s :given'
+    name = site.study.questions[0].name
+    given = Submission(shown.position, shown.item, {name: None}, certainty=2, comment=comment)
+    assert site.writes.submit_to(site.record, Received(key, given, now)).result()[0] == "recorded"
+    with site.engine.connect() as connection:
+        row = connection.execute(sa.select(task).where(task.c.answered_at.is_not(None))).one()
+    assert (row.comment, row.certainty, json.loads(row.value), row.answered_at) == (comment, 2, {name: None}, now)
+    site.close()
+
+
 def test_one_last_place_goes_to_one(tmp_path, url):
     site = open_small(write_study(tmp_path, units=1, plan=ONE), url)
     raters = [enter(site, f"w{k}").id for k in range(12)]
