@@ -130,6 +130,20 @@ def test_without_options_it_asks(stranger, have, monkeypatch, capsys):
     assert code_of("check", "audit") == 0, capsys.readouterr().out
 
 
+def test_it_asks_for_the_columns_of_a_score_file_where_they_are_not_obvious(stranger, monkeypatch, capsys):
+    """Two systems in one file: the answers so far were lost in an error that named an option of another command."""
+    pd.read_csv("scores.csv").assign(second=lambda frame: frame["score"] + 0.01).rename(
+        columns={"score": "first"}
+    ).to_csv("scores.csv", index=False)
+    answers = [*ANSWERS["scores"], "a,b", "a,b,third", "a, b, first, second"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers) + "\n"))
+    assert code_of("init") == 0, capsys.readouterr().err
+    said = capsys.readouterr().out
+    assert "columns of scores.csv: a, b, first, second" in said
+    assert "three or more columns are needed" in said and "not a column: third" in said
+    assert [entry.rater for entry in lw.Audit("audit").plan.precomputed] == ["first", "second"]
+
+
 def test_options_that_are_missing_are_named(stranger, capsys):
     assert code_of("init", "audit", "--table", "people.csv", "--protected", "perceived_sex") == 2
     assert "--focal and --reference missing" in capsys.readouterr().err

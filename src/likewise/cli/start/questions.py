@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,9 @@ def ask_request() -> AuditRequest | ScoresRequest:
     have = _choice("What do you have: scores of pairs, embeddings, labels or images", HAVE)
     title: dict[str, Any] = {"title": click.prompt("Title of the report", default="Audit")}
     if have == "scores":
-        return ScoresRequest(files=(str(_file("File of scored pairs")),), **common, **title)
+        path = _file("File of scored pairs")
+        columns = _score_columns(path, frame[common["image_column"]])
+        return ScoresRequest(files=(str(path),), columns=columns, **common, **title)
     covariates = _covariates(frame, common)
     if have == "images":
         return AuditRequest(**common, **title, covariates=covariates, **_images())
@@ -60,6 +62,26 @@ def _columns(frame: pd.DataFrame) -> dict[str, str]:
     reference = _choice("Reference group", others, others[0] if len(others) == 1 else None)
     return {"image_column": image, "identity": identity, "protected": protected, "focal": focal,
             "reference": reference}  # fmt: skip
+
+
+def _score_columns(path: Path, keys: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns of the score file where they are not obvious: both images, then one or more scores."""
+    from likewise.data.scores.columns import as_text, score_columns
+    from likewise.errors import LikewiseError
+
+    try:
+        score_columns(path, (), keys)
+    except LikewiseError:
+        names = [str(name) for name in as_text(path).columns]
+        click.echo(f"  columns of {path.name}: {', '.join(names)}")
+        while True:
+            asked = click.prompt("Columns, comma-separated: both images, then one or more scores (one per system)")
+            given = tuple(name.strip() for name in str(asked).split(",") if name.strip())
+            unknown = [name for name in given if name not in names]
+            if len(given) >= 3 and not unknown:
+                return given
+            click.echo(f"  not a column: {', '.join(unknown)}" if unknown else "  three or more columns are needed")
+    return ()
 
 
 def _covariates(frame: pd.DataFrame, taken: dict[str, Any]) -> str:
