@@ -55,8 +55,6 @@ from likewise.tables import Contrast, Images, Ratings, Vectors
 
 BLOCK = 4
 GROUPS = ("perceived_gender", "skin_tone", "Young", "Eyeglasses", "No_Beard")
-CANDIDATES = 3
-"""So many photographs are measured for each that is taken."""
 CONTRASTS = {
     "perceived_gender": Contrast("perceived_gender", "female", "male"),
     "skin_tone": Contrast("skin_tone", "darker", "lighter"),
@@ -64,9 +62,12 @@ CONTRASTS = {
 
 
 def people(half: str, most: int, work: Path) -> Images:
-    """Return photographs of one half, balanced by perceived gender and skin tone, with the groups that are reported."""
+    """Return photographs of one half, balanced by perceived gender and skin tone, with the groups that are reported.
+
+    The first ones of more photographs are those of fewer: the order does not depend on ``most``.
+    """
     everyone = subset().drop_duplicates("identity").reset_index(drop=True)[TUNING:]
-    table = everyone.iloc[0 if half == "choose" else 1 :: 2].head(CANDIDATES * most).reset_index(drop=True)
+    table = everyone.iloc[0 if half == "choose" else 1 :: 2].reset_index(drop=True)
     light = pd.Series(tones(list(table["image"]), work), index=table.index)
     women = table["Male"] <= 0
     lighter = light >= light.groupby(women).transform("median")

@@ -104,13 +104,15 @@ def test_every_strength_is_validated(level):
 
 
 def test_the_attribute_rises_at_every_step_within_noise():
-    back = {("good", 1.0, TARGET): 0.35}  # 0.5 at the middle
+    back = {("good", 1.0, TARGET): 0.25}  # 0.5 at the middle: 1.1 of log-odds, more than a tenth of their range
     assert reasons(answers(at=back))["good"] == "the attribute moves back"
-    loud = {(parent, level, NOISE + TARGET): 0.05 for parent in PARENTS for level in LEVELS}
+    loud = {(parent, level, NOISE + TARGET): 0.3 for parent in PARENTS for level in LEVELS}
     assert "good" not in reasons(answers(at=back | loud)).index, "within three times the noise"
-    below = answers(at={("good", -2.0, TARGET): 0.45})  # 0.3 at -1
-    assert reasons(below)["good"] == "the attribute moves back"
-    assert "good" not in reasons(answers(at={("good", 1.0, TARGET): 0.45})).index, "a saturated score is not exact"
+    below = answers(at={("good", -2.0, TARGET): 0.55})  # 0.3 at -1
+    assert reasons(below, share=0.1)["good"] == "the attribute moves back"
+    assert "good" not in reasons(answers(at={("good", 1.0, TARGET): 0.45})).index, "a score is not exact"
+    sure = {("good", 1.0, TARGET): 0.9999, ("good", 2.0, TARGET): 0.992}
+    assert "good" not in reasons(answers(at=sure)).index, "how sure a network is beyond 0.99 says nothing"
 
 
 def test_the_attribute_moves_by_a_share_of_the_distance_between_the_groups():
@@ -121,9 +123,20 @@ def test_the_attribute_moves_by_a_share_of_the_distance_between_the_groups():
         spec = ValiditySpec(**NAMED, share=share)
         return assess(given, sweep(), spec, groups=groups)
 
-    assert "good" not in found(0.3, 0.05).reasons.index, "0.2 is more than 30 % of 0.6"
-    assert found(0.3, 0.04).reasons["good"] == "the attribute does not move", "0.16 is less"
-    assert "0.60 apart" in found(0.3, 0.05).notes[0]
+    assert "good" not in found(0.3, 0.055).reasons.index, "0.39 to 0.61: 0.89 of log-odds, 32 % of 2.77"
+    assert found(0.3, 0.045).reasons["good"] == "the attribute does not move", "0.41 to 0.59: 26 %"
+    assert "2.77 apart" in found(0.3, 0.055).notes[0]
+
+
+def test_a_saturated_probability_does_not_hide_a_movement():
+    """From 0.99 to 0.80 a face has gone a third of the way between 0.99 and 0.02; tone is measured, not estimated."""
+    own = {(p, level, OWN + TARGET): 0.99 if p in GROUP else 0.02 for p in PARENTS for level in LEVELS}
+    groups = {parent: 1 if parent in GROUP else -1 for parent in PARENTS}
+    scores = dict(zip(LEVELS, (0.80, 0.85, 0.9, 0.98, 0.99), strict=True))
+    given = answers(at=own | {("good", level, TARGET): score for level, score in scores.items()})
+    assert "good" not in assess(given, sweep(), ValiditySpec(**NAMED), groups=groups).reasons.index
+    tone = ValiditySpec(**{**NAMED, "target": "skin-tone: darker"})
+    assert assess(given, sweep(), tone, groups=groups).reasons["good"] == "the attribute does not move"
 
 
 def test_a_validator_that_does_not_separate_the_groups_validates_nothing():
@@ -136,7 +149,7 @@ def test_a_validator_that_does_not_separate_the_groups_validates_nothing():
 
 
 def test_an_edit_that_moves_no_more_than_a_control_is_not_an_edit():
-    moved = {("good", level, CONTROL + TARGET): 0.9 for level in LEVELS}
+    moved = {("good", level, CONTROL + TARGET): 5.0 for level in LEVELS}
     assert reasons(answers(at=moved))["good"] == "the attribute does not move"
     without = answers().frame
     without = Ratings(without[~without["question"].str.startswith(CONTROL)])

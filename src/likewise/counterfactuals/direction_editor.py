@@ -22,24 +22,27 @@ from likewise.runtime.registry import Array, Generator, Pictures, Signals, creat
 from likewise.tables import Vectors
 from likewise.tables.contrast import written
 
-KEEP, DRAWN = "keep", "drawn"
+KEEP, LIGHT, DRAWN = "keep", "light", "drawn"
 Floats = npt.NDArray[np.float64]
 
 
 class DirectionEditor:
     """The component ``direction``.
 
-    With ``detail = "keep"`` a picture gets the change between the face as the generator draws it and the face that it
-    draws at the new strength, so what the projection missed stays. With "drawn" it is the generator's own picture.
+    With ``detail = "light"`` the generator draws the features of the face at every strength alike, and the light on the
+    skin is the photograph's own (``masked_sweep`` adds it inside the mask). With "keep" a picture gets the change
+    between the face as the generator draws it and the face that it draws at the new strength: what the projection
+    missed stays, and with it features of the old face. With "drawn" it is the generator's own picture. Empty is "light"
+    inside a mask, and "keep" where whole pictures are edited.
     """
 
     def __init__(
         self, directions: str = "", attribute: str = "", hold: Sequence[str] | None = None, focal: str = "",
         generator: str = "mobilestylegan", options: dict[str, Any] | None = None, latents: str = "", size: int = 0,
-        detail: str = KEEP, perceptual: str = "pixels", method: str = "auto",
+        detail: str = "", perceptual: str = "pixels", method: str = "auto",
     ) -> None:  # fmt: skip
-        if detail not in (KEEP, DRAWN):
-            raise SpecError(f"detail is {detail!r}", fix=f"Choose '{KEEP}' or '{DRAWN}'.")
+        if detail not in ("", KEEP, LIGHT, DRAWN):
+            raise SpecError(f"detail is {detail!r}", fix=f"Choose '{KEEP}', '{LIGHT}' or '{DRAWN}'.")
         self.directions = Directions.read(directions) if directions else shipped(generator)
         self.attribute = attribute or self.directions.names[0]
         self.held = tuple(hold) if hold is not None else tuple(n for n in self.directions.names if n != self.attribute)
@@ -49,10 +52,12 @@ class DirectionEditor:
         self._row = self.directions.names.index(self.attribute)
         self._center, self._half, self.focal = _ends(self.directions, self._row, self.generator, focal)
         self.latents = Vectors.read(latents) if latents else None
-        self.resolution, self.detail = size or self.generator.resolution, detail
+        self.resolution = size or self.generator.resolution
         self._spec = ProjectSpec(generator=generator, options=options or {}, perceptual=perceptual, method=method)
         self.name, self.license = f"direction:{Path(directions or generator).stem}", self.generator.license
         self.mask = getattr(self.generator, "mask", "skin")
+        self.detail = detail or (LIGHT if self.mask == "skin" else KEEP)
+        self.relit = self.detail == LIGHT
         self.toy = bool(getattr(self.generator, "toy", False))
 
     def edit(self, pictures: Pictures, level: float) -> Pictures:
@@ -86,7 +91,7 @@ class DirectionEditor:
         drawn = self._drawn(there.reshape(-1, *w.shape[1:])).reshape(
             *amounts.shape, 3, self.resolution, self.resolution
         )
-        if self.detail == DRAWN:
+        if self.detail != KEEP:
             return np.stack([_sized(to_pictures(strip), pictures) for strip in drawn])
         own = self._drawn(w)
         return np.stack(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from scipy import ndimage
 
 from likewise.counterfactuals.masks import Floats, Mask, Picture, Weight, feathered, outside_changed, pasted, returned
 from likewise.data.align import AlignSpec, frame_of
@@ -32,6 +33,8 @@ SMALLEST = 32  # pixels of the photograph that the editor's crop takes at least;
 TURNED = 50.0  # degrees of yaw from which on half of the face is hidden, and an edit of it is guesswork
 SHOWN = 0.6  # share of the inner face that is skin, below which something covers it
 FEATHER = 0.03  # of the crop's side: over so much the edit fades in from the mask's edge
+LIGHT = 0.06  # of the crop's side: shades that are wider than this are light on the skin, narrower ones are features
+LIGHT_SIDE = 128  # pixels at which light is measured
 FEWEST = 200  # pixels of skin in the crop's 256 x 256; with fewer there is nothing to edit
 
 
@@ -64,6 +67,22 @@ class FaceRegion:
         result = self.picture.copy()
         result[self._window] = pasted(own, _bytes(own + change), self.weight)
         return result
+
+    def light(self, crop: Picture, drawn: Picture) -> npt.NDArray[np.float32]:
+        """Return by how much the skin of the crop is lighter than a drawing of it, without the face's features.
+
+        It is averaged over facial skin alone, so that hair and background that were drawn otherwise cast no shade.
+        """
+        small = (LIGHT_SIDE, LIGHT_SIDE)
+        apart = crop.astype(np.float32) - drawn.astype(np.float32)
+        planes = [np.asarray(Image.fromarray(apart[..., k]).resize(small, Image.Resampling.BOX)) for k in range(3)]
+        skin = np.asarray(Image.fromarray(self.skin.astype(np.float32)).resize(small, Image.Resampling.BOX))
+        width = LIGHT * LIGHT_SIDE
+        share = np.maximum(ndimage.gaussian_filter(skin, width), 1e-3)
+        smooth = [ndimage.gaussian_filter(plane * skin, width) / share for plane in planes]
+        size = (crop.shape[1], crop.shape[0])
+        large = [np.asarray(Image.fromarray(plane).resize(size, Image.Resampling.BICUBIC)) for plane in smooth]
+        return np.stack(large, axis=-1)
 
     def put_whole(self, crop: Picture, edited: Picture) -> Picture:
         """Return the picture with the whole crop's difference: what the editor does without a mask."""
@@ -181,6 +200,11 @@ def rescaled(way: Floats, x: float, y: float | None = None) -> Floats:
     """Return the way into a crop that is so many times as wide and high; pixel centers lie at whole numbers."""
     factor = np.array([x, x if y is None else y])
     return np.column_stack([factor[:, None] * way[:, :2], factor * (way[:, 2] + 0.5) - 0.5])
+
+
+def relit(pictures: Pictures, light: npt.NDArray[np.float32]) -> Pictures:
+    """Return drawings ``[K, H, W, 3]`` in another light."""
+    return _bytes(pictures + light)
 
 
 def _bytes(numbers: npt.NDArray[np.float32]) -> Picture:

@@ -2,6 +2,10 @@
 
 The face is found, its skin segmented and its crop encoded once; only the drawing is done for every level. Every picture
 that is made is compared with its original, pixel by pixel, outside the mask; a difference there is an error of ours.
+
+An editor that draws the face again at every strength (``relit``) does not meet the light of the photograph exactly. The
+wide shades in which the photograph's skin differs from the drawing of its own strength are added to all its drawings
+alike, so the mask has no seam, and features come from one source at every strength.
 """
 
 from __future__ import annotations
@@ -10,8 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
-from likewise.counterfactuals.face_region import FaceLocator, FaceRegion, crops_of
+from likewise.counterfactuals.face_region import FaceLocator, FaceRegion, crops_of, relit
 from likewise.counterfactuals.placebo import MASK, ORIGINAL, RANDOM, RECONSTRUCT, random_arm, redrawn, swept
 from likewise.counterfactuals.sweep import AT_ONCE, Sweep, outcome
 from likewise.data.align import AlignSpec
@@ -54,26 +59,32 @@ class MaskedSweep(Sweep):
     def _edited(self, editor: Editor, keys: list[str], placed: list[FaceRegion]) -> np.ndarray:
         levels, crops = self.spec.strengths, crops_of(placed)
         strips = swept(editor, crops, levels, keys)
-        drawn = redrawn(editor, crops, keys) if {RECONSTRUCT, MASK} & set(self.arms) else None
+        lit = bool(getattr(editor, "relit", False))
+        drawn = redrawn(editor, crops, keys) if lit or {RECONSTRUCT, MASK} & set(self.arms) else None
         random = random_arm(editor, crops, strips, levels, keys, seed=self.seed) if RANDOM in self.arms else None
         counts = np.zeros((len(keys), len(levels)), np.int64)
         for row, (key, face) in enumerate(zip(keys, placed, strict=True)):
             if key in getattr(editor, "failures", {}):
                 continue
-            strip, counts[row] = _pasted(face, crops[row], strips[row])
-            moved = None if random is None else _pasted(face, crops[row], random[row])[0]
+            control = None if drawn is None else drawn[row]
+            light = face.light(crops[row], control) if lit and control is not None else None
+            strip, counts[row] = _pasted(face, crops[row], strips[row], light)
+            moved = None if random is None else _pasted(face, crops[row], random[row], light)[0]
             arms: dict[str, Pictures | None] = {ORIGINAL: face.picture}
-            if drawn is not None and RECONSTRUCT in self.arms:
-                arms[RECONSTRUCT] = face.put_whole(crops[row], drawn[row])
-            if drawn is not None and MASK in self.arms:
-                arms[MASK] = _pasted(face, crops[row], drawn[row : row + 1])[0][0]
+            if control is not None and RECONSTRUCT in self.arms:
+                arms[RECONSTRUCT] = face.put_whole(crops[row], control)
+            if control is not None and MASK in self.arms:
+                arms[MASK] = _pasted(face, crops[row], control[None], light)[0][0]
             self.write(key, strip, moved, arms)
         return counts
 
 
-def _pasted(face: FaceRegion, crop: Pictures, strip: Pictures) -> tuple[Pictures, list[int]]:
+def _pasted(
+    face: FaceRegion, crop: Pictures, strip: Pictures, light: npt.NDArray[np.float32] | None
+) -> tuple[Pictures, list[int]]:
     """Paste every strength into the picture, and count the pixels that changed outside the mask: none may."""
-    back = np.stack([face.put_back(crop, edited) for edited in strip])
+    shown = strip if light is None else relit(strip, light)
+    back = np.stack([face.put_back(crop, edited) for edited in shown])
     counts = [face.outside_changed(picture) for picture in back]
     if any(counts):
         raise ExecutorError(

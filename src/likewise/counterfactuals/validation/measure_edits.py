@@ -29,6 +29,7 @@ from likewise.counterfactuals.validation.validity import (
     TARGET,
     ValiditySpec,
     classifier_and_label,
+    target_scale,
 )  # fmt: skip
 from likewise.data.keys import key_of
 from likewise.data.pictures import PictureSource
@@ -38,6 +39,7 @@ from likewise.tables import Ratings
 
 Floats = npt.NDArray[np.float64]
 LARGEST = 1024  # pixels of a side: validators see larger photographs at this size
+REDRAWN = 0.995  # probability of artifacts from which on a reconstruction is not a picture to compare with
 _JPEG, _SHIFT, _BRIGHTER = 90, 0.005, 1.02  # what a score's measurement noise is taken from
 
 
@@ -68,8 +70,11 @@ class MeasureEdits:
             answers |= self._moved(validator, shown.parted(said[validator].astype(float)))
         if self.spec.artifacts == NETWORK:
             recolored = classifier_and_label(self.spec.target or "")[0] == SKIN_TONE
-            measure = whole_edit_artifacts if edited_whole(inner) else artifact_scores
+            whole = edited_whole(inner)
+            measure = whole_edit_artifacts if whole else artifact_scores
             answers[ARTIFACT] = measure(original, edits, recolored=recolored).astype(float)
+            if not whole and len(shown.control):
+                answers[ARTIFACT] = np.fmin(answers[ARTIFACT], by_way(shown, recolored=recolored))
         elif self.spec.artifacts:
             answers[ARTIFACT] = shown.parted(said[self.spec.artifacts].astype(float))["edits"]
         if self._validators.recognizer is not None:
@@ -78,22 +83,25 @@ class MeasureEdits:
 
     def _moved(self, validator: str, scores: dict[str, Floats]) -> dict[str, Floats]:
         """Return what one score does over the strengths, what the controls do to it, and how noisy it is."""
-        own, edits = float(scores["original"][0]), scores["edits"]
-        apart = [abs(float(score) - own) for score in scores["control"]]
-        spread = [float(np.abs(np.diff(scores["random"])).max())] if len(scores["random"]) == 2 else []
-        noise = float(np.sqrt(np.nanmean(np.square(scores["perturbed"] - own))))
         found: dict[str, Floats] = {}
-        for name, wanted in ((TARGET, validator == self.spec.target), (validator, validator in (self.spec.held or ()))):
-            if wanted:
-                found[TARGET if name == TARGET else DRIFT + name] = (
-                    edits if name == TARGET else edits - edits[int(np.argmin(np.abs(self.levels)))]
-                )
-                found[OWN + name] = self._each(own)
-                found[NOISE + name] = self._each(noise)
-                controls = [*apart, *(spread if name == TARGET else [])]  # an editor that cannot redraw has fewer
-                if controls:
-                    found[CONTROL + name] = self._each(float(np.nanmax(controls)))
+        own, edits = self._each(float(scores["original"][0])), scores["edits"]
+        if validator == self.spec.target:
+            scaled = {name: target_scale(values, self.spec) for name, values in scores.items()}
+            found |= {TARGET: edits, OWN + TARGET: own} | self._yardsticks(TARGET, scaled)
+        if validator in (self.spec.held or ()):
+            drift = edits - edits[int(np.argmin(np.abs(self.levels)))]
+            found |= {DRIFT + validator: drift, OWN + validator: own} | self._yardsticks(validator, scores)
         return found
+
+    def _yardsticks(self, name: str, scores: dict[str, Floats]) -> dict[str, Floats]:
+        """Return how noisy a score is and how far reconstruction, or a random direction, moves it."""
+        own = float(scores["original"][0])
+        noise = float(np.sqrt(np.nanmean(np.square(scores["perturbed"] - own))))
+        controls = [abs(float(score) - own) for score in scores["control"]]
+        if len(scores["random"]) == 2:
+            controls.append(float(np.abs(np.diff(scores["random"])).max()))
+        found = {NOISE + name: self._each(noise)}
+        return found | ({CONTROL + name: self._each(float(np.nanmax(controls)))} if controls else {})
 
     def _each(self, value: float) -> Floats:
         return np.full(len(self.levels), value)
@@ -156,6 +164,19 @@ class _Shown:
         counts = [1, len(self.edits), len(self.control), len(self.random), len(self.perturbed)]
         names = ("original", "edits", "control", "random", "perturbed")
         return dict(zip(names, np.split(scores, np.cumsum(counts)[:-1]), strict=True))
+
+
+def by_way(shown: _Shown, *, recolored: bool) -> Floats:
+    """Return the probability of artifacts between the reconstruction and each edit.
+
+    An editor that draws the face again at every strength differs from the original by how well it draws, and that is no
+    artifact of an edit. The reconstruction itself must not look like a broken picture: then it is no yardstick.
+    """
+    control = shown.control[0]
+    drawn = float(artifact_scores(shown.original, shown.control[:1], recolored=recolored)[0])
+    if drawn > REDRAWN:
+        return np.full(len(shown.edits), drawn)
+    return artifact_scores(control, shown.edits, recolored=recolored).astype(float)
 
 
 def smaller(pictures: Pictures) -> Pictures:

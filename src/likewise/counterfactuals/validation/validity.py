@@ -6,13 +6,15 @@ are held to rules, original by original:
 - no pixel outside the mask changed;
 - **the target moved**: its score rises from the lowest strength to the highest by at least ``share`` of the distance
   between the groups' medians of that score, by more than the reconstruction control and the random direction move it,
-  and does not fall back on the way by more than its measurement noise;
+  and does not fall back on the way by more than its measurement noise. A probability is compared as log-odds
+  (``target_scale``);
 - **the held attributes stayed**: their scores drift from strength 0 by no more than ``drift`` times their own
-  measurement noise, or than reconstruction alone moves them;
+  measurement noise, or than reconstruction or a random direction moves them;
   An editor that moves a held score by more than that on average, over all originals, has no valid edits;
 - **the person stayed**: the recognizer's distance to the original is below its threshold, directly or by way of the
   reconstruction;
-- **the picture is one**: the artifact validator finds no patch, ghost, seam, blur or wrong tone.
+- **the picture is one**: the artifact validator finds no patch, ghost, seam, blur or wrong tone, between the original
+  and the edit, or between the reconstruction and the edit where the reconstruction is a picture itself.
 
 A rule whose validator is missing is broken for all edits. An original that breaks a rule at one strength is excluded
 whole: excluding single strengths would change which images are averaged at each. Strengths beyond the training range
@@ -26,6 +28,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from likewise.errors import SpecError
@@ -46,6 +49,10 @@ ENOUGH = 0.5
 """Share of the images that must keep the rules at a strength beyond the training range."""
 LEAST_NOISE, LEAST_DRIFT, MOST_DRIFT = 0.02, 0.2, 0.4
 """Of scores from 0 to 1: measurement noise is taken to be at least this; the limits of what a drift may be."""
+SATURATED = 0.01
+"""Probabilities below this, or as near to 1, are taken to be this: how sure a network is beyond it says nothing."""
+FALL = 0.1
+"""Of the distance between the groups: a target that falls back by less has not fallen back."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,16 +162,19 @@ def assess(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mappi
     spec : ValiditySpec
         The validators and tolerances; ``person`` is the recognizer's threshold.
     groups : mapping of original to 1 or -1, optional
-        The focal (1) and the reference (-1) group. Without it the distance between the groups is taken to be 1, the
+        The focal (1) and the reference (-1) group. Without it the distance between the groups is taken to be the
         whole range of a score.
     """
     about = edits.frame.set_index("image")[["parent", "level"]]
     frame = ratings.frame
     frame = frame[frame["rater"] == RATER].join(about, on="unit")
+    scaled = target_scale(frame["value"].to_numpy(float), spec)
+    frame = frame.assign(value=np.where(frame["question"].isin([TARGET, OWN + TARGET]), scaled, frame["value"]))
     noise = _noise(frame)
-    broken = pd.concat([*_limits(frame, spec, noise), _fallen_back(_wide(frame, TARGET), spec.back * noise[TARGET])])
+    distance, unfit = _distance(frame, groups, noise[TARGET], spec)
+    back = max(spec.back * noise[TARGET], FALL * distance)
+    broken = pd.concat([*_limits(frame, spec, noise), _fallen_back(_wide(frame, TARGET), back)])
     too_far = _too_far(broken, about)
-    distance, unfit = _distance(frame, groups, noise[TARGET])
     leaked = frame[(frame["question"] == OUTSIDE) & (frame["value"] > 0)].assign(reason=LEAKED)
     stuck = _stuck(frame, too_far, spec.share * distance)
     for_all = [LACKING + what for what in spec.missing] + ([UNFIT] if unfit and spec.target else [])
@@ -174,6 +184,25 @@ def assess(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mappi
     together = pd.concat([whole, leaked, broken[~broken["level"].isin(too_far)], stuck])[["parent", "reason"]]
     reasons: pd.Series[str] = together.drop_duplicates().groupby("parent")["reason"].agg(", ".join)
     return Verdict(reasons, too_far, _numbers(spec, distance, noise))
+
+
+def target_scale(scores: npt.NDArray[np.float64], spec: ValiditySpec) -> npt.NDArray[np.float64]:
+    """Return scores of the target on the scale on which they are compared: a probability's log-odds.
+
+    A network that is sure about most faces says 0.999 of one and 0.9 of another that lies much nearer to the border:
+    in probabilities neither moves. The measured skin tone is no probability and stays as it is.
+
+    >>> target_scale(np.array([0.0, 0.5, 0.88]), ValiditySpec(target="faceres-gender: female")).round(1).tolist()
+    [-4.6, 0.0, 2.0]
+    """
+    if classifier_and_label(spec.target or "")[0] == SKIN_TONE:
+        return scores
+    clipped = np.clip(scores, SATURATED, 1 - SATURATED)
+    return np.asarray(np.log(clipped / (1 - clipped)))
+
+
+def _whole_range(spec: ValiditySpec) -> float:
+    return float(np.ptp(target_scale(np.array([0.0, 1.0]), spec)))
 
 
 def _noise(frame: pd.DataFrame) -> dict[str, float]:
@@ -186,7 +215,7 @@ def _noise(frame: pd.DataFrame) -> dict[str, float]:
 
 def _limits(frame: pd.DataFrame, spec: ValiditySpec, noise: Mapping[str, float]) -> list[pd.DataFrame]:
     """Return what exceeds a limit: parent, level and reason. A missing measurement exceeds it."""
-    found = [_drifted(frame, question, spec.drift * noise.get(question.removeprefix(DRIFT), LEAST_NOISE))
+    found = [_drifted(frame, question, spec.drift, noise.get(question.removeprefix(DRIFT), LEAST_NOISE))
              for question in frame["question"].unique() if question.startswith(DRIFT)]  # fmt: skip
     if spec.person is not None:
         found.append(frame[(frame["question"] == PERSON) & ~(frame["value"] <= spec.person)].assign(reason=ANOTHER))
@@ -194,11 +223,17 @@ def _limits(frame: pd.DataFrame, spec: ValiditySpec, noise: Mapping[str, float])
     return [part[["parent", "level", "reason"]] for part in found]
 
 
-def _drifted(frame: pd.DataFrame, question: str, by_noise: float) -> pd.DataFrame:
-    """Return the edits whose held score drifts more than noise, or than reconstruction alone, explains."""
-    rows = frame[frame["question"] == question]
-    control = _once(frame, CONTROL + question.removeprefix(DRIFT)).reindex(rows["parent"]).fillna(0).to_numpy(float)
-    limit = np.clip(np.fmax(control, by_noise), LEAST_DRIFT, MOST_DRIFT)
+def _drifted(frame: pd.DataFrame, question: str, drift: float, noise: float) -> pd.DataFrame:
+    """Return the edits whose held score drifts more than noise, or than the controls, explain.
+
+    The noise of all originals is small where most of them are far from the border between two labels; an original near
+    the border has its own.
+    """
+    rows, name = frame[frame["question"] == question], question.removeprefix(DRIFT)
+    own, control = (
+        _once(frame, kind + name).reindex(rows["parent"]).fillna(0).to_numpy(float) for kind in (NOISE, CONTROL)
+    )
+    limit = np.clip(np.fmax(control, drift * np.fmax(own, noise)), LEAST_DRIFT, MOST_DRIFT)
     drifted: pd.DataFrame = rows[~(rows["value"].abs().to_numpy() <= limit)].assign(reason=DRIFTED)
     return drifted
 
@@ -228,18 +263,20 @@ def _wide(frame: pd.DataFrame, question: str) -> pd.DataFrame:
     return rows.pivot(index="parent", columns="level", values="value").sort_index(axis=1)
 
 
-def _distance(frame: pd.DataFrame, groups: Mapping[str, int] | None, noise: float) -> tuple[float, bool]:
+def _distance(
+    frame: pd.DataFrame, groups: Mapping[str, int] | None, noise: float, spec: ValiditySpec
+) -> tuple[float, bool]:
     """Return the distance between the groups' medians of the target's score, and whether it is within noise.
 
     Both groups have to be there: a validator that is known from one of them only is not known to separate them.
     """
     own = _once(frame, OWN + TARGET)
     if groups is None or own.empty:
-        return 1.0, False
+        return _whole_range(spec), False
     side = own.index.map(dict(groups))
     focal, reference = (float(own[side == sign].median()) for sign in (1, -1))
     distance = focal - reference
-    return (distance, False) if distance > 3 * noise else (1.0, True)
+    return (distance, False) if distance > 3 * noise else (_whole_range(spec), True)
 
 
 def _fallen_back(wide: pd.DataFrame, back: float) -> pd.DataFrame:
@@ -250,7 +287,7 @@ def _fallen_back(wide: pd.DataFrame, back: float) -> pd.DataFrame:
     behind[:, up] = np.fmax.accumulate(scores[:, up], axis=1) - scores[:, up]
     behind[:, down] = np.fmax(behind[:, down], scores[:, down] - np.fmin.accumulate(scores[:, down], axis=1))
     behind[np.isnan(scores)] = np.inf  # no face was detected there
-    rows, columns = np.nonzero(behind > max(back, 0.1))
+    rows, columns = np.nonzero(behind > back)
     return pd.DataFrame({"parent": wide.index.to_numpy()[rows], "level": levels[columns], "reason": BACK})
 
 
@@ -277,13 +314,17 @@ def _stuck(frame: pd.DataFrame, too_far: Sequence[float], least: float) -> pd.Da
     return pd.DataFrame({"parent": rise.index[stuck].to_list(), "reason": STUCK}, dtype="str")
 
 
+def _scale(spec: ValiditySpec) -> str:
+    return "measured" if classifier_and_label(spec.target or "")[0] == SKIN_TONE else "log-odds"
+
+
 def _numbers(spec: ValiditySpec, distance: float, noise: Mapping[str, float]) -> tuple[str, ...]:
     if not spec.target:
         return ()
     units = ", ".join(f"{name} {value:.3f}" for name, value in noise.items())
     return (
-        f"Validity: the groups' medians of the attribute's score are {distance:.2f} apart, so a valid edit raises it "
-        f"by at least {spec.share * distance:.2f}. Measurement noise: {units}.",
+        f"Validity: the groups' medians of the attribute's score ({_scale(spec)}) are {distance:.2f} apart, so a valid "
+        f"edit raises it by at least {spec.share * distance:.2f}. Measurement noise: {units}.",
     )
 
 
