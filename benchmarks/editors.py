@@ -2,7 +2,7 @@
 
     python -m benchmarks.editors run --work DIR --editor distilled --photographs 24     needs LIKEWISE_DATA
     python -m benchmarks.editors project --work DIR --photographs 24
-    python -m benchmarks.editors run --work DIR --editor direction --latents DIR/latents
+    python -m benchmarks.editors run --work DIR --editor direction --latents DIR/latents --options '{"size": 256}'
     python -m benchmarks.editors report --work DIR
     python -m benchmarks.editors slopes --work DIR --editor distilled --labels gender efficientnet-lite
 
@@ -31,6 +31,7 @@ import pandas as pd
 import likewise as lw
 from benchmarks.projection import TUNING, album, subset
 from benchmarks.projection import project as project_images
+from likewise.analysis.slopes.tests import slope_tests
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
 from likewise.counterfactuals.validation.default_validators import Edited, choose_validators
@@ -213,10 +214,12 @@ def slopes(given: argparse.Namespace) -> None:
     edits, measured = pooled(given.work, given.name, given.half)
     valid = valid_edits(validity(edits, measured, CONTRASTS[given.contrast])[0], edits)
     print(f"{valid.frame['parent'].nunique()} of {edits.frame['parent'].nunique()} photographs have valid edits")
-    for label in given.labels:
-        ratings = Ratings.together([Ratings.read(path) for path in sorted(folder.glob(f"*/{label}.parquet"))])
-        for sample, part in (("valid edits", valid), ("all edits, no finding", edits), ("random direction", None)):
-            print(table(ratings, part if part is not None else random_arm(folder), sample))
+    random = random_arm(folder)
+    placebo = random.subset(random.frame.loc[random.frame["parent"].isin(valid.frame["parent"]), "image"].tolist())
+    parts = [Ratings.read(path) for label in given.labels for path in sorted(folder.glob(f"*/{label}.parquet"))]
+    ratings = Ratings.together(parts)  # q values are over all labels of all networks
+    for sample, part in (("valid edits", valid), ("all edits, no finding", edits), ("random direction", placebo)):
+        print(table(ratings, part, sample))
 
 
 def random_arm(folder: Path) -> Images:
@@ -234,8 +237,13 @@ def table(ratings: Ratings, images: Images, sample: str) -> str:
         return f"{sample}: too few photographs"
     found = lw.slopes(ratings, images, threshold=0.5, sample=sample).frame
     found = found[found["stat"].isin(["slope", "rate_slope"]) & found["low"].notna()]
+    tests = slope_tests(ratings, images, threshold=0.5).frame
+    q = tests[tests["stat"] == "q_by"].drop_duplicates("quantity").set_index("quantity")["estimate"]
+    found = found.assign(q_by=found["quantity"].map(q))
     order = found["estimate"].abs().sort_values(ascending=False).index[:8]
-    return found.loc[order, ["quantity", "sample", "stat", "estimate", "low", "high", "n"]].to_string(index=False)
+    return found.loc[order, ["quantity", "sample", "stat", "estimate", "low", "high", "q_by", "n"]].to_string(
+        index=False
+    )
 
 
 def main() -> None:

@@ -29,15 +29,32 @@ class Tint(WorldEditor):
         return np.clip(pictures + tint, 0, 255).astype(np.uint8)
 
 
+def ghosted(pictures):
+    """Return pictures in which a shifted copy shows through."""
+    moved = ndimage.shift(pictures.astype(float), (0, 3, 3, 0), order=1, mode="nearest")
+    return np.rint(0.6 * pictures + 0.4 * moved).astype(np.uint8)
+
+
 class Ghost(WorldEditor):
     """Moves the attribute as it should, and leaves a shifted copy of the face in the picture."""
 
     name = "ghost"
 
     def edit(self, pictures, level):
-        edited = super().edit(pictures, level).astype(float)
-        moved = ndimage.shift(edited, (0, 3, 3, 0), order=1, mode="nearest")
-        return np.rint(0.6 * edited + 0.4 * moved).astype(np.uint8) if level else edited.astype(np.uint8)
+        edited = super().edit(pictures, level)
+        return ghosted(edited) if level else edited
+
+
+class Haunted(WorldEditor):
+    """Leaves the copy in every picture, also at strength 0 and in its reconstruction: no strength differs in it."""
+
+    name = "haunted"
+
+    def edit(self, pictures, level):
+        return ghosted(super().edit(pictures, level))
+
+    def redraw(self, pictures, images=None):
+        return ghosted(to_pictures(draw(see(pictures))))
 
 
 class Reverse(WorldEditor):

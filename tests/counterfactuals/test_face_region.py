@@ -82,6 +82,35 @@ def test_a_photograph_keeps_its_own_resolution_and_grain(place):
     assert np.abs(change[middle] - 20).max() <= 2
 
 
+class Redrawn(Tint):
+    """Draws faces again at every strength, darker than they are, with a line across at +1."""
+
+    name, relit = "redrawn", True
+
+    def edit(self, pictures, level):
+        drawn = np.clip(pictures.astype(int) - 30, 0, 255).astype(np.uint8)
+        drawn[:, 120:124] = 0 if level == 1 else drawn[:, 120:124]
+        return drawn
+
+    def redraw(self, pictures, images=None):
+        return self.edit(pictures, 0.0)
+
+
+def test_faces_that_are_drawn_again_keep_the_light_of_the_photograph(place, tmp_path):
+    picture = portrait()[0]
+    Image.fromarray(picture).save(tmp_path / "a.png")
+    album, levels = ImageFolder(tmp_path, {"a": "a.png"}), (-1.0, 0.0, 1.0)
+    arms = (ORIGINAL, RECONSTRUCT, MASK, RANDOM)
+    MaskedSweep(
+        SweepSpec(editor="redrawn", strengths=levels), album, tmp_path, 0, arms, editor=Redrawn(), align=place.align
+    )(["a"])
+    pasted = {level: decode(tmp_path / file_of(key_of("a", level))).astype(int) for level in levels}
+    apart = np.abs(pasted[0.0] - picture).max(axis=-1)
+    assert np.quantile(apart[apart > 0], 0.9) <= 8, "30 of 255 darker, but for the light; features keep what they are"
+    assert np.abs(pasted[1.0] - pasted[0.0]).max() > 60, "a feature stays as it was drawn"
+    np.testing.assert_array_equal(pasted[0.0], decode(tmp_path / file_of(key_of("a", 0.0, MASK))))
+
+
 def test_of_several_faces_the_one_nearest_to_the_middle_is_edited(place):
     one = portrait(size=300)[0]
     wide = beside(beside(one, one), one)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from broken_editors import Aging, Ghost, Nothing, Reverse, Tint
+from broken_editors import Aging, Ghost, Haunted, Nothing, Reverse, Tint
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec
 from likewise.counterfactuals.validation.validate import groups_of, validate_edits
@@ -71,7 +71,7 @@ def test_a_true_editor_has_valid_edits_and_a_finding(world, tmp_path):
     assert (found["estimate"] > 0).all() and len(found)
 
 
-@pytest.mark.parametrize("editor", [Nothing, Tint, Ghost, Smile, Reverse, Aging, Light])
+@pytest.mark.parametrize("editor", [Nothing, Tint, Ghost, Haunted, Smile, Reverse, Aging, Light])
 def test_an_editor_that_does_not_edit_has_no_valid_edits(world, tmp_path, editor):
     edits, validity = validated(world, tmp_path, editor())
     valid = valid_edits(validity, edits)

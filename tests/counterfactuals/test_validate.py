@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.counterfactuals.validation.measure_edits import MeasureEdits
+from likewise.counterfactuals.validation import measure_edits
+from likewise.counterfactuals.validation.measure_edits import REDRAWN, MeasureEdits
 from likewise.counterfactuals.validation.validators import Validators
 from likewise.counterfactuals.validation.validity import DRIFT, PERSON, TARGET, ValiditySpec
 from likewise.data.keys import file_of, key_of
@@ -76,3 +77,18 @@ def test_faces_are_detected_once_for_all_validators_and_labels_may_be_summed(mon
     assert asked == ["dlib", "retinaface", "dlib"], "a validator with a detector of its own"
     with pytest.raises(SpecError, match="has no label 'c'"):
         Validators(ValiditySpec(target="two: a + c", recognizer="")).scores(pictures)
+
+
+@pytest.mark.parametrize(("drawn", "found"), [(0.9, [0.1, 0.7]), (REDRAWN + 0.001, [REDRAWN + 0.001] * 2)])
+def test_artifacts_are_looked_for_between_the_reconstruction_and_the_edit(monkeypatch, drawn, found):
+    """An editor that draws a face again differs from the photograph; a broken reconstruction is no yardstick."""
+    original, control = (np.full((1, 8, 8, 3), shade, np.uint8) for shade in (0, 50))
+    edits = np.full((2, 8, 8, 3), 60, np.uint8)
+
+    def scores(before, after, *, recolored):
+        return np.array([drawn], np.float32) if before.max() == 0 else np.array([0.1, 0.7], np.float32)
+
+    monkeypatch.setattr(measure_edits, "artifact_scores", scores)
+    none = np.zeros((0, 1, 1, 3), np.uint8)
+    shown = measure_edits._Shown(original[0], edits, control, none, none)
+    np.testing.assert_allclose(measure_edits.by_way(shown, recolored=False), found, atol=1e-6)

@@ -40,7 +40,7 @@ _MORE = """
 # name = "dlib"                # a component, "package.module:Class", or an ONNX file
 
 # [counterfactual]             # the same images with only the attribute edited
-# editor = "fader"
+# editor = "fader"             # for photographs: `likewise counterfactual DIR --editor auto`
 # strengths = [-2, -1, 0, 1, 2]
 
 # [collect]                    # responses of people about the trials: unit, rater, question, value

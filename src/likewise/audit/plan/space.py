@@ -8,12 +8,12 @@ from typing import Any
 import tomlkit
 from tomlkit.items import AoT, Table
 
+from likewise.audit.plan.photo_editor import AUTO, GENERATOR, direction_options, photo_editor
 from likewise.audit.plan.request import COLUMNS, AuditRequest, kind_and_name
 from likewise.audit.plan.toml import commented, listed, section
 from likewise.errors import LikewiseError
 from likewise.runtime.registry import components
 
-GENERATOR = "mobilestylegan"
 ENCODED = (GENERATOR,)
 """The generators with an encoder of their own."""
 _QUICK, _THOROUGH = 0.3, 3.0  # of the number of steps of a projection
@@ -77,11 +77,22 @@ def variant_sections(request: AuditRequest) -> dict[str, AoT]:
 
 def editor_section(request: AuditRequest) -> Table:
     """Return [counterfactual]; an editor in the latent space takes the latents of the audit, projected once."""
-    table = section(comment="the same images with only the attribute edited", editor=request.editor)
     projects = bool(request.images) and not (request.vectors or request.encoder)
-    if request.editor == "direction" and projects:
-        options = _inline(generator=request.generator or GENERATOR, latents="latents")
-        table.add("options", commented(options, "the latents of the audit: nothing is projected a second time"))
+    about: dict[str, Any] = {"images": request.images, "generator": request.generator, "projects": projects}
+    given: dict[str, Any] = {"editor": request.editor}
+    if request.editor == AUTO:
+        given = photo_editor(request.protected, **about)
+    elif request.editor == "direction":
+        given["options"] = direction_options(**about)
+    table = section(comment="the same images with only the attribute edited", editor=given.pop("editor"))
+    options = given.pop("options", {})
+    for key, value in given.items():
+        table.add(key, list(value) if isinstance(value, tuple) else value)
+    if options:
+        why = (
+            "the latents of the audit: nothing is projected a second time" if projects else "each picture is projected"
+        )
+        table.add("options", commented(_inline(**options), why))
     return table
 
 

@@ -12,7 +12,7 @@ def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command options that are written into the plan's [counterfactual] before it runs."""
 
     def editing(folder: str, editor: str, attribute: str, strengths: str, dry_run: bool, **given: Any) -> None:
-        changes = _changes(editor, attribute, strengths)
+        changes = _changes(folder, editor, attribute, strengths)
         shown = ", ".join(f"{key} = {value}" for key, value in changes.items())
         if changes and not dry_run:
             from likewise.audit.folder.store import PLAN, Folder
@@ -25,7 +25,7 @@ def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
         command(folder, dry_run=dry_run, **given)
 
     options = (
-        click.option("--editor", default="", help="The editor; written into the plan."),
+        click.option("--editor", default="", help="The editor, or auto, for photographs; written into the plan."),
         click.option("--attribute", default="", help="The attribute to edit; written into the plan."),
         click.option("--strengths", default="", metavar="FROM:TO:STEPS", help="E.g. -2:2:7; written into the plan."),
     )
@@ -34,10 +34,26 @@ def sweep_options(command: Callable[..., None]) -> Callable[..., None]:
     return editing
 
 
-def _changes(editor: str, attribute: str, strengths: str) -> dict[str, Any]:
+def _changes(folder: str, editor: str, attribute: str, strengths: str) -> dict[str, Any]:
     from likewise.counterfactuals.sweep_spec import even_strengths  # --help stays quick
 
-    changes: dict[str, Any] = {key: value for key, value in (("editor", editor), ("attribute", attribute)) if value}
+    changes: dict[str, Any] = _editor(folder, editor) if editor else {}
+    changes |= {"attribute": attribute} if attribute else {}
     if strengths:
         changes["strengths"] = list(even_strengths(strengths))
     return changes
+
+
+def _editor(folder: str, editor: str) -> dict[str, Any]:
+    """Return the editor; for photographs with all that it needs, by the plan's contrast and projection."""
+    from likewise.audit.folder.store import PLAN, Folder
+    from likewise.audit.plan.file import read_plan
+    from likewise.audit.plan.photo_editor import AUTO, photo_editor
+
+    if editor != AUTO:
+        return {"editor": editor}
+    root = Folder(folder).root
+    plan = read_plan(root / PLAN)
+    generator = plan.project.generator if plan.project else ""
+    images = root / plan.data.images if plan.data.images else None
+    return photo_editor(plan.contrast.column, images=images, generator=generator, projects=plan.projects)

@@ -59,7 +59,7 @@ _REGIONS = {SKIN: "facial skin", PERSON: "person", NONE: "none"}
 class Counterfactual(Stage):
     """Edit the attribute of some images."""
 
-    name, artifact, section, version, seeded = "counterfactual", COUNTERFACTUALS, "counterfactual", 3, True
+    name, artifact, section, version, seeded = "counterfactual", COUNTERFACTUALS, "counterfactual", 4, True
     help = "Edit the attribute of some images and leave everything else."
     paid = True
 
