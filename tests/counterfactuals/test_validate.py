@@ -89,6 +89,5 @@ def test_artifacts_are_looked_for_between_the_reconstruction_and_the_edit(monkey
         return np.array([drawn], np.float32) if before.max() == 0 else np.array([0.1, 0.7], np.float32)
 
     monkeypatch.setattr(measure_edits, "artifact_scores", scores)
-    none = np.zeros((0, 1, 1, 3), np.uint8)
-    shown = measure_edits._Shown(original[0], edits, control, none, none)
-    np.testing.assert_allclose(measure_edits.by_way(shown, recolored=False), found, atol=1e-6)
+    by_way = measure_edits.by_way(original[0], edits, control[0], recolored=False)
+    np.testing.assert_allclose(by_way, found, atol=1e-6)

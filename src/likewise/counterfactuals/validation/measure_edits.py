@@ -69,12 +69,7 @@ class MeasureEdits:
         for validator in dict.fromkeys(self.spec.classifiers):
             answers |= self._moved(validator, shown.parted(said[validator].astype(float)))
         if self.spec.artifacts == NETWORK:
-            recolored = classifier_and_label(self.spec.target or "")[0] == SKIN_TONE
-            whole = edited_whole(inner)
-            measure = whole_edit_artifacts if whole else artifact_scores
-            answers[ARTIFACT] = measure(original, edits, recolored=recolored).astype(float)
-            if not whole and len(shown.control):
-                answers[ARTIFACT] = np.fmin(answers[ARTIFACT], by_way(shown, recolored=recolored))
+            answers[ARTIFACT] = edit_artifacts(self.spec, original, edits, shown.control)
         elif self.spec.artifacts:
             answers[ARTIFACT] = shown.parted(said[self.spec.artifacts].astype(float))["edits"]
         if self._validators.recognizer is not None:
@@ -166,17 +161,25 @@ class _Shown:
         return dict(zip(names, np.split(scores, np.cumsum(counts)[:-1]), strict=True))
 
 
-def by_way(shown: _Shown, *, recolored: bool) -> Floats:
+def edit_artifacts(spec: ValiditySpec, original: Pictures, edits: Pictures, control: Pictures) -> Floats:
+    """Return the probability of artifacts of each edit: beside the original, or beside the reconstruction, if less."""
+    recolored = classifier_and_label(spec.target or "")[0] == SKIN_TONE
+    if edited_whole(changed_region(original, edits)):
+        return whole_edit_artifacts(original, edits, recolored=recolored).astype(float)
+    direct = artifact_scores(original, edits, recolored=recolored).astype(float)
+    return np.fmin(direct, by_way(original, edits, control[0], recolored=recolored)) if len(control) else direct
+
+
+def by_way(original: Pictures, edits: Pictures, control: Pictures, *, recolored: bool) -> Floats:
     """Return the probability of artifacts between the reconstruction and each edit.
 
     An editor that draws the face again at every strength differs from the original by how well it draws, and that is no
     artifact of an edit. The reconstruction itself must not look like a broken picture: then it is no yardstick.
     """
-    control = shown.control[0]
-    drawn = float(artifact_scores(shown.original, shown.control[:1], recolored=recolored)[0])
+    drawn = float(artifact_scores(original, control[None], recolored=recolored)[0])
     if drawn > REDRAWN:
-        return np.full(len(shown.edits), drawn)
-    return artifact_scores(control, shown.edits, recolored=recolored).astype(float)
+        return np.full(len(edits), drawn)
+    return artifact_scores(control, edits, recolored=recolored).astype(float)
 
 
 def smaller(pictures: Pictures) -> Pictures:
