@@ -1,6 +1,6 @@
 """Coverage of by_group: six cells of unequal size, identities with unequal numbers of images, rare events.
 
-    python -m benchmarks.coverage_groups [--seeds 400] [--first 300000] [--keep parts.csv]
+    python -m benchmarks.coverage_groups [--only "means, equal"] [--seeds 400] [--first 300000] [--keep parts.csv]
 
 Every world draws six cells (two columns) with 12 to 150 identities; identities have 1 to 20 images (Pareto) and differ
 in how likely they fail (beta) or in their mean (normal). The truth of a cell is the mean over its identities'
@@ -91,11 +91,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=400)
     parser.add_argument("--first", type=int, default=300_000)
+    parser.add_argument("--only", choices=sorted(WORLDS), nargs="*", default=list(WORLDS))
     parser.add_argument("--keep", type=Path, help="CSV to which each finished world is appended.")
     given = parser.parse_args()
-    for name in WORLDS:
+    for name in given.only:
         part = coverage(name, given.seeds, given.first)
-        print(part.to_string(index=False, header=name == next(iter(WORLDS))), flush=True)
+        print(part.to_string(index=False, header=name == given.only[0]), flush=True)
         if given.keep:
             part.to_csv(given.keep, mode="a", index=False, header=not given.keep.exists())
 

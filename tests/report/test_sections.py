@@ -53,6 +53,14 @@ def test_the_error_finding_leads_with_the_matched_rates(contrast):
     assert error_findings(EMPTY, contrast) == []
 
 
+def test_the_error_finding_of_a_handful_of_people_is_too_few(contrast):
+    quantity = operating_rows()[0]["quantity"]
+    few = [make_point(quantity=quantity, stat="verdict", sample=f"{sample}: gap", method="interval; too few")
+           for sample in ("all", "matched")]  # fmt: skip
+    (text,) = error_findings(lw.Estimates.of([*operating_rows(), *few]), contrast)
+    assert text.count("too few people for a conclusion") == 2 and "points" not in text
+
+
 def test_a_group_without_rates_and_rare_errors_are_said(contrast):
     rows = [{**row, "method": "Wilson; rare"} for row in operating_rows() if row["group"] != "male"]
     (entry,) = recognizers(lw.Estimates.of(rows), contrast)

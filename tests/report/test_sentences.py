@@ -29,6 +29,20 @@ def test_a_gap_that_is_not_significant_is_called_so(contrast):
     assert "without an interval" in said(contrast, make_point())
 
 
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("interval; too few", "unmatched, unadjusted, too few people for a conclusion (5 independent clusters)."),
+        ("TOST, margin 0.4; equivalent", "equivalent within the margin, 0.200 (95 % CI"),
+        ("TOST, margin 0.1; inconclusive", "inconclusive, 0.200 (95 % CI"),
+    ],
+)
+def test_a_finding_says_the_verdict_of_the_analysis(contrast, method, words):
+    """ "Too few" and "equivalent" were called inconclusive; of five people a number with an interval was printed."""
+    gap = make_row(low=-0.1, high=0.3, clusters=5)
+    assert words in said(contrast, gap, make_point(stat="verdict", sample="all: gap", method=method))
+
+
 def test_the_matched_gap_leads_and_the_adjusted_one_is_named(contrast):
     matched = make_row(sample="matched", estimate=0.15, low=0.1, high=0.2)
     adjusted = make_row(sample="matched", stat="adjusted_gap", estimate=0.1, low=0.05, high=0.15)

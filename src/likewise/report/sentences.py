@@ -85,7 +85,12 @@ def _stated(row: pd.Series, rows: pd.DataFrame, contrast: Contrast, judged: bool
     verdict = first(rows, (f"{row['sample']}: {row['stat']}", "verdict"))
     if not judged or (verdict is not None and verdict["method"].endswith("; different")):
         return _direction(row, contrast)
-    return f"a difference of {confidence(row)}" if verdict is None else f"inconclusive, {confidence(row)}"
+    if verdict is None:
+        return f"a difference of {confidence(row)}"
+    word = str(verdict["method"]).rpartition("; ")[2]
+    if word == "too few":
+        return f"too few people for a conclusion ({int(row['clusters'])} independent clusters)"
+    return f"{'equivalent within the margin' if word == 'equivalent' else 'inconclusive'}, {confidence(row)}"
 
 
 def _direction(row: pd.Series, contrast: Contrast) -> str:

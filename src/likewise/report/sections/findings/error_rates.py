@@ -64,15 +64,23 @@ def _finding(entry: dict[str, Any], contrast: Contrast) -> str:
     if gap["matched_row"] is not None:
         text += (
             f"{point['names'].matched}, {focal['matched']} for {contrast.focal} and {reference['matched']} for "
-            f"{contrast.reference}, a difference of {points(gap['matched_row'])}"
+            f"{contrast.reference}, {_difference(gap, 'matched')}"
         )
-        adjusted = gap["adjusted_row"]
+        adjusted = None if gap["matched_few"] else gap["adjusted_row"]
         text += f"; {point['names'].adjusted}, {points(adjusted)}" if adjusted is not None else ""
         text += "; "
     return (
         f"{text}{UNMATCHED}, {focal['all']} for {contrast.focal} and {reference['all']} for {contrast.reference}, "
-        f"a difference of {points(gap['all_row'])}."
+        f"{_difference(gap, 'all')}."
     )
+
+
+def _difference(gap: dict[str, Any], sample: str) -> str:
+    """State a difference, unless the analysis concludes nothing from so few people."""
+    row = gap[f"{sample}_row"]
+    if gap[f"{sample}_few"]:
+        return f"too few people for a conclusion ({int(row['clusters'])} independent clusters)"
+    return f"a difference of {points(row)}"
 
 
 def _point(part: pd.DataFrame, contrast: Contrast, naming: Naming) -> dict[str, Any]:
@@ -120,8 +128,15 @@ def _gap_row(part: pd.DataFrame, contrast: Contrast) -> dict[str, Any]:
         **{f"{sample}_together": _together(part, sample, contrast) for sample in ("all", "matched")},
         **_fmr(part, "fmr_gap", contrast.label),
         **{"all_worse": significant(unmatched), "matched_worse": significant(matched)},
+        **{f"{sample}_few": _few(part, sample) for sample in ("all", "matched")},
         **{"all_row": unmatched, "matched_row": matched, "adjusted_row": adjusted},
     }
+
+
+def _few(part: pd.DataFrame, sample: str) -> bool:
+    """Return whether the analysis has too few independent clusters for a verdict on the gap."""
+    verdict = first(part, (f"{sample}: gap", "verdict"))
+    return verdict is not None and str(verdict["method"]).endswith("; too few")
 
 
 def _fmr(part: pd.DataFrame, stat: str, group: str) -> dict[str, Any]:
