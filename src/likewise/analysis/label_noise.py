@@ -99,8 +99,10 @@ def corrected_share(images: Images, contrast: Contrast, *, labels: Mapping[str, 
     side = contrast.side(images)
     part = pd.DataFrame({"side": side, "identity": images.identities, "image": side.index})
     laid = Phases(part[part["side"] != 0], labels, contrast)
-    columns = np.column_stack([laid.size, laid.size * laid.chance, laid.rectifier])
-    found = jackknife(columns, lambda t: (t[..., 1] + t[..., 2]) / t[..., 0], [laid.codes], level=level)
+    # Two shares were fitted to the labels: residuals are too small. They sum to zero, so the estimate stays.
+    wider = (laid.known + 1) / max(laid.known - 1, 1)
+    columns = np.column_stack([laid.size, laid.size * laid.chance, laid.rectifier * wider**0.5])
+    found = jackknife(columns, lambda t: (t[..., 1] + t[..., 2]) / t[..., 0], [laid.codes], level=level, dof=laid.known)
     middle, low, high = (float(np.clip(end, 0, 1)) for end in (found.estimate, found.low, found.high))
     clipped = Interval(middle, low, high, found.clusters)
     naive = float((laid.predicted * laid.size).sum() / laid.size.sum())
@@ -192,6 +194,9 @@ class Phases:
         sampled = float((self.size * self.labeled).sum() / self.size.sum())
         self.rectifier = np.where(self.labeled, (self.true - self.chance) / sampled, 0.0) * self.size
         self.member = self.size * self.chance + self.rectifier
+        own = np.unique(self.codes[self.labeled], return_inverse=True)[1]
+        self.known = cluster_dof([own], self.size[self.labeled])
+        """Degrees of freedom: most of what is uncertain is what the labeled identities say."""
 
     def _calibrated(self) -> Floats:
         """Return for each row the share of its predicted group that is truly focal, in the labeled part."""
@@ -214,7 +219,8 @@ def _gap_rows(
     ):
         for stat, z in [("gap", x[:, :0])] + ([("regression_gap", x)] if x.shape[1] else []):
             columns, statistic = moments(laid.size, member, z, y)
-            found = jackknife(columns, statistic, [laid.codes], level=level)
+            dof = laid.known if sample == CORRECTED else None
+            found = jackknife(columns, statistic, [laid.codes], level=level, dof=dof)
             estimand = "unadjusted" if stat == "gap" else "ATE (regression)"
             rows.append(write(stat, sample, found=found, method=method, estimand=estimand))
     return rows
