@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 import likewise as lw
+from likewise.audit.folder.store import Folder
 from likewise.audit.plan.sections import PrivacyPlan
 from likewise.audit.privacy.ledger import Ledger
-from likewise.audit.privacy.sources import Person, mentions
+from likewise.audit.privacy.sources import Person, _answers, mentions
 from likewise.cli.main import main
-from likewise.errors import PlanError
+from likewise.errors import PlanError, TableError
 from likewise.services.cassette import Cassette, Recorded
 
 PIXELS = re.compile(rb"\x89PNG\r\n|\xff\xd8\xff[\xe0-\xef]|GIF8[79]a|RIFF....WEBP|data:image/(?!svg)", re.DOTALL)
@@ -65,6 +66,20 @@ def test_a_person_is_erased_from_every_file(files, capsys):
     entries = json.loads((files / "audit" / "erasures.json").read_text())["erasures"]
     assert entries[0]["images"] == len(keys)
     assert who not in (files / "audit" / "erasures.json").read_text()
+
+
+@pytest.mark.parametrize("line", ["{", "[" * 100_000])
+def test_what_cannot_be_read_is_not_erased(tmp_path, line):
+    path = tmp_path / "labels.jsonl"
+    path.write_text(f'{{"image": "a.png"}}\n{line}\n')
+    with pytest.raises(TableError, match=r"labels\.jsonl"):
+        _answers(path, Person("A", ("a.png",)))
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"format": "9"}', b"[]", b"\x80"])
+def test_a_damaged_sidecar_counts_as_none(tmp_path, content):
+    (tmp_path / "images.parquet.json").write_bytes(content)
+    assert Folder(tmp_path, new=True).sidecar("images.parquet") is None
 
 
 def test_an_erased_person_does_not_come_back(files):

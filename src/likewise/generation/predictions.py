@@ -19,7 +19,7 @@ from likewise.models.detectors.registry import detector
 from likewise.runtime.executor import Progress
 from likewise.runtime.pixels import decode, digest, inside
 from likewise.tables import Images
-from likewise.tables.io import write_frame
+from likewise.tables.io import parse_json, write_frame
 
 PREDICTIONS = "predictions.csv"
 TONE, AGE_GROUP = "measured_tone", "predicted_age_group"
@@ -112,7 +112,7 @@ class Predicting:
 def _stated(keep: Path) -> object:
     path = keep.with_suffix(".json")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 

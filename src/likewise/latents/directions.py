@@ -34,7 +34,7 @@ from sklearn.model_selection import GroupKFold
 from likewise.errors import LikewiseError, SpecError, TableError, VectorError, nearest, some
 from likewise.tables import Estimates, Images, Vectors
 from likewise.tables.estimates import row
-from likewise.tables.io import replacing
+from likewise.tables.io import parse_json, replacing
 
 Floats = npt.NDArray[np.float64]
 FOLDS = 5
@@ -121,7 +121,7 @@ class Directions:
         """Read what ``write`` wrote."""
         try:
             with np.load(path, allow_pickle=False) as stored:
-                about: dict[str, Any] = json.loads(str(stored["about"]))
+                about: dict[str, Any] = parse_json(str(stored["about"]))
                 return cls(
                     source=about["source"],
                     labels=about["labels"],

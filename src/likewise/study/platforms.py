@@ -16,11 +16,11 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pandas as pd
 
-from likewise.errors import TableError, nearest, some
+from likewise.errors import LikewiseError, TableError, nearest, some
 from likewise.study.config.questions import Question
 from likewise.study.config.sections import Item, StudyPlan
 from likewise.tables import Ratings
-from likewise.tables.io import write_text
+from likewise.tables.io import parse_json, write_text
 
 _EMPTY = ("", "{}", "null", "none", "nan", "undefined", "[]")
 _REJECTED = ("rejected", "skipped", "expired", "abandoned", "returned")
@@ -175,15 +175,21 @@ class ResponseBook:
         return Ratings(frame, units=[unit.key for unit in self.study.units])
 
 
-def _table(path: Path, separator: str) -> list[dict[str, str]]:
-    """Read the rows that hold anything; a byte-order mark and blank rows are usual."""
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise TableError(f"{path.name} is not UTF-8 text: {error}", fix="Save it as UTF-8.") from error
-    reader = csv.DictReader(io.StringIO(text), delimiter=separator)
+
+
+def _table(path: Path, separator: str) -> list[dict[str, str]]:
+    """Read the rows that hold anything; a byte-order mark and blank rows are usual."""
     rows = []
-    for row in reader:
+    try:
+        found = list(csv.DictReader(io.StringIO(_text_of(path)), delimiter=separator))
+    except csv.Error as error:
+        raise TableError(f"{path.name} is not a table: {error}", fix="Export the file again.") from error
+    for row in found:
         clean = {str(key).strip(): (value or "").strip() for key, value in row.items() if key is not None}
         if any(clean.values()):
             rows.append(clean)
@@ -249,17 +255,19 @@ def _mturk_answer(row: Mapping[str, str], question: Question, path: Path) -> str
 
 def _read_sagemaker(book: ResponseBook, path: Path) -> None:
     """Read worker responses, one JSON object per line: the source, and ``answers`` or ``annotations``."""
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    for number, line in enumerate(_text_of(path).splitlines(), 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            shown = [record["source-ref"]] if "source-ref" in record else json.loads(record.get("source", "[]"))
+            record = parse_json(line)
+            shown = [record["source-ref"]] if "source-ref" in record else parse_json(record.get("source", "[]"))
             unit = book.unit(str(record.get("unit", "")), [str(name) for name in shown])
             answers = record.get("answers", record.get("annotations", []))
             for entry in answers if unit is not None else []:
                 _sagemaker_answer(book, str(unit), entry)
-        except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+        except LikewiseError:
+            raise
+        except (ValueError, AttributeError, KeyError, TypeError) as error:
             reason = f"{type(error).__name__} {str(error)[:200]}"
             raise TableError(
                 f"Invalid JSON in {path.name}, line {number}: {reason}", fix="Export the file again."
@@ -268,7 +276,7 @@ def _read_sagemaker(book: ResponseBook, path: Path) -> None:
 
 def _sagemaker_answer(book: ResponseBook, unit: str, entry: Mapping[str, Any]) -> None:
     content = entry.get("answerContent", entry.get("annotationData", {}).get("content", {}))
-    content = json.loads(content) if isinstance(content, str) else content
+    content = parse_json(content) if isinstance(content, str) else content
     for question in book.study.questions:
         given = content.get(question.name)
         if isinstance(given, Mapping):

@@ -122,10 +122,18 @@ def read_frame(path: Path, *, text: tuple[str, ...] = ()) -> tuple[pd.DataFrame,
         ) from error
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Parse JSON from a file; anything that is not JSON, or is nested too deeply, is a ValueError."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
 def _read_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     schema = pq.read_schema(path)
     _check_width(len(schema.names), path)
-    meta = json.loads((schema.metadata or {}).get(_META, b"{}"))
+    meta = parse_json((schema.metadata or {}).get(_META, b"{}"))
     if not isinstance(meta, dict):
         raise ValueError("its metadata is not a table")
     written = meta.pop("table_format", TABLE_FORMAT)

@@ -10,7 +10,7 @@ import pytest
 
 import likewise as lw
 from likewise.cli.study.files import export_study, export_tasks, import_responses
-from likewise.errors import StoreError, TableError
+from likewise.errors import StoreError, StudyError, TableError
 from likewise.study.config.load import read_study
 from likewise.study.platforms import read_responses
 from likewise.study.store.export import controls, progress, rater_table, ratings, read_collected
@@ -140,6 +140,35 @@ def test_sagemaker_manifests_with_their_quirks(study, tmp_path):
     path.write_text("{broken")
     with pytest.raises(TableError, match=r"line 1"):
         read_responses(study, "sagemaker", path)
+
+
+@pytest.mark.parametrize(
+    ("platform", "content"),
+    [
+        ("sagemaker", b"[" * 100_000),
+        ("sagemaker", b'{"source-ref": "u0.png", "source": 3, "annotations": [{"annotationData": 1}]}'),
+        ("sagemaker", b'{"source-ref": "u0.png", "answers": [{"answerContent": "' + b"[" * 100_000 + b'"}]}'),
+        ("sagemaker", b'{"source-ref": "\x80"}'),
+        ("mturk", b"WorkerId,Input.unit,Answer.seen\nA1,u0.png," + b"x" * 200_000),
+        ("toloka", b"\xff\xfe"),
+    ],
+    ids=["nested", "types", "nested answer", "not UTF-8", "endless cell", "not UTF-8 either"],
+)
+def test_a_hostile_file_of_a_platform_is_an_error_message(study, tmp_path, platform, content):
+    path = tmp_path / "answers"
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=r"answers") as found:
+        read_responses(study, platform, path)
+    assert len(str(found.value)) < 2000
+
+
+@pytest.mark.parametrize("content", [b"{", b"[" * 100_000, b"[]", b'{"hash": 3}', b"\x80"])
+def test_a_damaged_frozen_plan_is_an_error_message(tmp_path, content):
+    folder = write_study(tmp_path)
+    open_small(folder).close()
+    (folder / "study.frozen.json").write_bytes(content)
+    with pytest.raises(StudyError, match=r"study\.frozen\.json is damaged"):
+        open_small(folder)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from likewise import __version__
 from likewise.errors import BusyError, StoreError, VersionError
 from likewise.runtime.pixels import digest
-from likewise.tables.io import explained, write_text
+from likewise.tables.io import explained, parse_json, write_text
 
 FORMAT = 1  # of the sidecars; a higher one was written by a newer likewise
 PLAN = "audit.toml"
@@ -89,10 +89,12 @@ class Folder:
         """Return how an artifact was made; None when it was not, or when its sidecar is unreadable."""
         path = self._sidecar_path(artifact)
         try:
-            plain = json.loads(path.read_text(encoding="utf-8"))
+            plain = parse_json(path.read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
         if not isinstance(plain, dict):
+            return None
+        if not isinstance(plain.get("format", 0), int):
             return None
         if plain.get("format", 0) > FORMAT:
             version, made = str(plain.get("likewise", "?"))[:40], f"format {plain['format']}"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from likewise.errors import StoreError
-from likewise.tables.io import write_text
+from likewise.tables.io import parse_json, write_text
 
 LEDGER = "erasures.json"
 
@@ -37,7 +37,7 @@ class Ledger:
         if not path.is_file():
             return cls(secrets.token_hex(32))
         try:
-            plain = json.loads(path.read_text(encoding="utf-8"))
+            plain = parse_json(path.read_text(encoding="utf-8"))
             return cls(str(plain["key"]), list(plain["erasures"]))
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"Cannot read {path}: {error}", fix="Restore it from a copy.") from error

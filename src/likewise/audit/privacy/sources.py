@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from likewise.audit.plan.model import Plan
-from likewise.errors import SpecError
+from likewise.errors import SpecError, TableError
 from likewise.runtime.pixels import find
 from likewise.tables import Images, Vectors
-from likewise.tables.io import read_frame, replacing, write_frame, write_text
+from likewise.tables.io import parse_json, read_frame, replacing, write_frame, write_text
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,12 @@ def _rows(path: Path, which: Callable[[pd.DataFrame], pd.Series]) -> Source:
 def _lines(path: Path, person: Person) -> Source:
     if not path.is_file():
         return Source(path, 0, lambda: None)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if not (line.strip() and _about(json.loads(line), person))]
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if not (line.strip() and _about(parse_json(line), person))]
+    except ValueError as error:
+        fix = "Repair the file: what cannot be read cannot be erased."
+        raise TableError(f"Cannot read {path.name}: {str(error)[:200]}", fix=fix) from error
     return Source(path, len(lines) - len(kept), lambda: write_text(path, "".join(f"{line}\n" for line in kept)))
 
 

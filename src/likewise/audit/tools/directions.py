@@ -14,7 +14,7 @@ import pandas as pd
 
 from likewise.audit.folder.artifacts import DESCRIBED, IMAGES, LATENTS
 from likewise.data.describe_spec import COLUMNS, DescribeSpec
-from likewise.errors import SpecError, StageError, some
+from likewise.errors import SpecError, StageError, StoreError, some
 from likewise.latents.directions import USUAL, Directions, fit, shipped, summary
 from likewise.latents.sampled import Sampled, SampleSpec, sample
 from likewise.runtime.cpu import tune
@@ -23,7 +23,7 @@ from likewise.runtime.pixels import save
 from likewise.runtime.progress import Reporter
 from likewise.runtime.registry import create
 from likewise.tables import Images, Vectors
-from likewise.tables.io import write_text
+from likewise.tables.io import parse_json, write_text
 from likewise.tables.vectors import write_stream
 
 CARD, FITTED = "sample.json", "directions.npz"
@@ -102,9 +102,13 @@ def _made_by(folder: Path) -> dict[str, str]:
     """Say who made each column: networks, by what is kept beside the table; otherwise it is the table's own."""
     for name, path in (("made by", CARD), ("summary", f"{DESCRIBED}.json")):
         if (folder / path).is_file():
-            card: dict[str, Any] = json.loads((folder / path).read_text(encoding="utf-8"))
-            said = card[name] if name == "made by" else card.get("summary", {}).get("made by", {})
-            return {str(column): str(maker) for column, maker in said.items()}
+            try:
+                card: dict[str, Any] = parse_json((folder / path).read_text(encoding="utf-8"))
+                said = card[name] if name == "made by" else card.get("summary", {}).get("made by", {})
+                return {str(column): str(maker) for column, maker in said.items()}
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                fix = "Restore it from a copy, or make the images and latents again."
+                raise StoreError(f"{folder / path} is damaged ({str(error)[:100]})", fix=fix) from error
     return {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from likewise.errors import ImageError, SpecError, StoreError
 from likewise.study.config.load import NAME
 from likewise.study.config.questions import KINDS
 from likewise.tables import Images
-from likewise.tables.io import write_frame, write_text
+from likewise.tables.io import parse_json, write_frame, write_text
 
 FACTS = "generate.json"
 _EACH, _TASKS, _SPARE = 3, 40, 2  # responses per image, tasks per rater at most, raters more than are needed
@@ -35,7 +34,7 @@ def study_from_generated(folder: Path, drawn: Path, kind: str, *, units: int, se
         raise StoreError(f"{folder} already has a study ({NAME})", fix="Choose another folder.")
     if kind == "same-person":
         raise SpecError("Drawn images are no pairs of one person", fix="Leave --kind out, or use another kind.")
-    facts = json.loads((drawn / FACTS).read_text(encoding="utf-8"))
+    facts = _facts(drawn / FACTS)
     if not facts["images"]:
         raise ImageError(f"The images of {drawn} are not known", fix="Run likewise generate with --folder.")
     frame = _units(drawn, units, seed)
@@ -49,6 +48,17 @@ def study_from_generated(folder: Path, drawn: Path, kind: str, *, units: int, se
         f"  likewise study serve {folder}",
         f"  likewise study export {folder} --into {drawn}",
     ]
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """Read what ``likewise generate`` wrote about its images."""
+    try:
+        facts = parse_json(path.read_text(encoding="utf-8"))
+        return {**facts, "images": str(facts["images"])}
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing", fix="Give the folder that likewise generate wrote.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} is damaged ({str(error)[:100]})", fix="Run likewise generate again.") from error
 
 
 def _units(drawn: Path, units: int, seed: int) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from likewise.errors import SpecError, WeightFileError
 from likewise.models.state import fill, read_state
-from likewise.tables.io import replacing
+from likewise.tables.io import parse_json, replacing
 
 NETWORK = "distilled-editor"
 FADE = 6  # pixels over which the change fades out to the border of the window
@@ -155,7 +155,7 @@ def load_editor(path: Path) -> tuple[EditorNetwork, dict[str, object]]:
     """Read what ``save_editor`` wrote."""
     tensors, metadata = read_state(path, NETWORK)
     try:
-        shape, card = EditorShape(**json.loads(metadata["shape"])), json.loads(metadata["card"])
+        shape, card = EditorShape(**parse_json(metadata["shape"])), parse_json(metadata["card"])
     except (KeyError, TypeError, ValueError, SpecError) as error:
         raise WeightFileError(f"{path.name} does not say what its network looks like: {error}") from error
     network = EditorNetwork(shape)

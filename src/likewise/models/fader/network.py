@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from likewise.errors import SpecError, WeightFileError, some
 from likewise.models.state import fill, read_state
-from likewise.tables.io import replacing
+from likewise.tables.io import parse_json, replacing
 
 SIZES = (32, 64, 128, 256)
 CODE = 4  # px on a side of the code
@@ -216,9 +216,9 @@ def load_fader(path: Path) -> tuple[Fader, dict[str, object]]:
     """Read weights and their card; what is not a fader network is an error."""
     tensors, metadata = read_state(path, "fader")
     try:
-        plain = json.loads(metadata["shape"])
+        plain = parse_json(metadata["shape"])
         shape = FaderShape(**{**plain, "attributes": tuple(plain["attributes"])})
-        card = dict(json.loads(metadata.get("card", "{}")))
+        card = dict(parse_json(metadata.get("card", "{}")))
     except (KeyError, TypeError, ValueError) as error:
         raise WeightFileError(
             f"{path.name} has no valid description of its fader network: {str(error)[:200]}"

@@ -22,7 +22,7 @@ from PIL import Image, UnidentifiedImageError
 from likewise.errors import ImageError
 from likewise.runtime.pixels import FORMATS, MOST_PIXELS, inside
 from likewise.study.config.sections import StudyPlan
-from likewise.tables.io import write_text
+from likewise.tables.io import parse_json, write_text
 
 INDEX = "images.json"
 """Where a study keeps what it knows about its images."""
@@ -123,7 +123,7 @@ def _read(path: str) -> ImageFacts | str:
 def recall(folder: Path, root: Path) -> None:
     """Take over what an earlier start of the study has written about its images."""
     try:
-        kept = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        kept = parse_json((folder / INDEX).read_text(encoding="utf-8"))
         base = str(root.resolve())
         for name, (size, time, sha256, width, height) in kept["images"].items():
             _KNOWN.setdefault(f"{base}{os.sep}{name}", ImageFacts(size, time, sha256, width, height))

@@ -14,7 +14,7 @@ from likewise.errors import StudyError, some
 from likewise.study.config.images import ImageFacts, facts_of, remember
 from likewise.study.config.sections import StudyPlan
 from likewise.study.config.texts import Text
-from likewise.tables.io import write_text
+from likewise.tables.io import parse_json, write_text
 
 FROZEN_FILE = "study.frozen.json"
 
@@ -85,7 +85,7 @@ def freeze(study: StudyPlan, folder: Path, facts: dict[str, ImageFacts] | None =
         The hash, 64 hexadecimal digits.
     """
     path = folder / FROZEN_FILE
-    old = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    old = _frozen(path) if path.is_file() else {}
     facts = image_facts(study) if facts is None else facts
     digests = {name: entry.sha256 for name, entry in facts.items()}
     found = plan_hash(study, digests)
@@ -98,6 +98,18 @@ def freeze(study: StudyPlan, folder: Path, facts: dict[str, ImageFacts] | None =
         # without indentation: Python indents in a slow encoder, and a plan may list 100,000 units
         write_text(path, json.dumps(record, sort_keys=True, ensure_ascii=False))
     return found
+
+
+def _frozen(path: Path) -> dict[str, Any]:
+    """Read the frozen plan of a study that has started."""
+    try:
+        old = parse_json(path.read_text(encoding="utf-8"))
+        if isinstance(old["hash"], str) and isinstance(old["plan"], dict):
+            return dict(old)
+        raise ValueError("it has no hash and no plan")
+    except (ValueError, KeyError, TypeError) as error:
+        fix = "Restore it from a copy: it says which plan the responses belong to."
+        raise StudyError(f"{path.name} is damaged ({str(error)[:100]})", fix=fix) from error
 
 
 def _refuse_change(study: StudyPlan, digests: Mapping[str, str], old: Mapping[str, Any]) -> None:
