@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from likewise import errors
-from likewise.errors import ColumnNameWarning, ExecutorError, ImageError, LikewiseError, nearest, some
+from likewise.errors import ColumnNameWarning, ExecutorError, ImageError, LikewiseError, TableError, nearest, some
 
 
 def test_message_has_problem_then_fix():
@@ -117,3 +117,10 @@ def test_every_error_says_what_to_do(package):
         if not says_what_to_do(kind, call)
     ]
     assert not silent, f"{silent} have neither fix= nor the rule"
+
+
+def test_a_message_cannot_fill_the_screen_or_control_the_terminal():
+    said = str(TableError("No column " + "x" * 70_000 + " in \x1b[2J\x07 a\x00b\n\tc", fix="y " * 40_000))
+    assert len(said) < 21_000
+    assert "x" * 200 not in said and not set("\x00\x07\x1b") & set(said)
+    assert "in \\x1b[2J\\x07 a\\x00b\n\tc." in said

@@ -42,11 +42,15 @@ A message states what is wrong, where, and what to do, in that order::
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 _LONGEST = 120  # characters of one value that a message quotes
+_WORD = re.compile(r"\S{500,}")  # longer than any path or name that is not an attack
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MESSAGE = 20_000
 
 
 def some(items: Iterable[object], most: int = 5) -> str:
@@ -64,6 +68,13 @@ def some(items: Iterable[object], most: int = 5) -> str:
 
 def _shortened(text: str) -> str:
     return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "...")
+
+
+def _printable(text: str) -> str:
+    """Return a message in which nothing from a file fills the screen or controls the terminal."""
+    short = _WORD.sub(lambda word: word[0][:_LONGEST] + "...", text)
+    short = short if len(short) <= _MESSAGE else short[:_MESSAGE] + "..."
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), short)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -99,7 +110,7 @@ class LikewiseError(Exception):
     def __init__(self, problem: str, *, fix: str = "") -> None:
         end = "" if problem.endswith((".", "?", "!")) else "."
         fix = fix or self.advice
-        super().__init__(f"{problem}{end}{' ' + fix if fix else ''}")
+        super().__init__(_printable(f"{problem}{end}{' ' + fix if fix else ''}"))
 
     def __reduce__(self) -> tuple[Callable[..., LikewiseError], tuple[type[LikewiseError], str]]:
         return _restore, (type(self), str(self))  # worker processes send their errors pickled
