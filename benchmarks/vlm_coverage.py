@@ -26,10 +26,11 @@ import pandas as pd
 
 from benchmarks.stand_ins.chat import answers, chatting, coin
 from likewise.analysis.preferences import preferences
-from likewise.analysis.slopes.estimate import slopes
+from likewise.analysis.slopes.estimate import Grid, known, slope_of, slopes
 from likewise.rating.rate import columns, rate_images
 from likewise.services.vlm.chat import VisionLanguageModel
 from likewise.stats.intervals import wilson
+from likewise.stats.jackknife import jackknife
 from likewise.tables import Images, Ratings
 
 STRENGTHS = (-1.0, 0.0, 1.0)
@@ -127,6 +128,22 @@ def run_once(pool: Pool, people: int, seed: int, *, blind: bool) -> dict[str, li
         return _estimates(model, pool, chosen)
 
 
+def blind_pay(pool: Pool, people: int, seed: int) -> list[float]:
+    """Estimate the slope of the blind server's pay without a server: the same answers, for many more runs."""
+    chosen = np.random.default_rng(seed).integers(len(pool.pictures), size=people)
+    values = np.full((people, len(STRENGTHS)), np.nan)
+    for who, row in enumerate(chosen):
+        for place, picture in enumerate(_stamped(pool.pictures[row], who)):
+            shown = hashlib.sha256(picture.tobytes()).hexdigest()
+            if not coin(REFUSED, (seed, shown), "refuse"):
+                noise = np.random.default_rng([seed, int(shown[:16], 16)]).uniform(-NOISE, NOISE)
+                values[who, place] = round(float(np.clip(BASE + EFFECT * 0.5 + noise, LOW, HIGH)), 4) / (HIGH - LOW)
+    kept = values[np.isfinite(values).all(axis=1)]
+    grid = Grid("pay", np.array(STRENGTHS), kept, [str(k) for k in range(len(kept))], np.arange(len(kept)))
+    found = jackknife(grid.columns, slope_of(grid)[1], [grid.identity], level=0.95, dof=known(grid))
+    return [found.estimate, found.low, found.high]
+
+
 def _estimates(model: VisionLanguageModel, pool: Pool, chosen: npt.NDArray[np.int64]) -> dict[str, list[float]]:
     rows = [(f"p{who}@{strength:+g}", f"p{who}", f"p{who}", strength)
             for who in range(len(chosen)) for strength in STRENGTHS]  # fmt: skip
@@ -174,6 +191,8 @@ def summary(runs: list[dict[str, Any]], truth: dict[str, float], *, blind: bool)
     nulls = {"pay": 0.0, "refused": 0.0, "trust": 0.5}
     lines = []
     for key, value in (nulls if blind else truth).items():
+        if not any(key in run for run in runs):
+            continue
         rows = np.array([run[key] for run in runs if key in run])
         held, clear = [(rows[:, 1] <= at) & (at <= rows[:, 2]) for at in (value, nulls[key])]
         low, high = wilson(held.mean(), len(rows), level=0.95)
@@ -193,7 +212,13 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=60)
     parser.add_argument("--blind", action="store_true", help="the blind server only")
     parser.add_argument("--drawn", type=int, default=0, help="faces drawn by the generator; 0: drawings of the world")
+    parser.add_argument("--direct", type=int, default=0, help="so many runs of the blind pay slope without a server")
     given = parser.parse_args()
+    if given.direct:
+        pool = toy_pool(400, 11)
+        direct = [{"pay": blind_pay(pool, given.people, seed)} for seed in range(given.direct)]
+        print("\n".join(summary(direct, {}, blind=True)))
+        return
     given.work.mkdir(parents=True, exist_ok=True)
     pool = drawn_pool(given.drawn, 11, given.work) if given.drawn else toy_pool(400, 11)
     for blind in (True,) if given.blind else (False, True):

@@ -48,10 +48,16 @@ def binarize(
 
     Without ``labels`` the commonest ``most`` of each rater are kept, of those that ten images have and ten lack. They
     are chosen by how common they are in all images together: not by how the groups differ, which is the question.
+    Answers of a rater without a threshold are kept however rare they are, unless they are the same for all images: a
+    detector that misses nine faces has a recall.
     """
     frame = _marked(ratings, thresholds)
-    counts = frame[frame["value"].notna()].groupby(["rater", "question"])["value"].agg(["sum", "size"])
-    usual = counts[(counts["sum"] >= FEWEST) & (counts["size"] - counts["sum"] >= FEWEST)]
+    counts = frame[frame["value"].notna()].groupby(["rater", "question"])["value"].agg(["sum", "size", "min", "max"])
+    averaged = (
+        counts.index.get_level_values("rater").map(lambda rater: np.isnan(thresholds[rater])).to_numpy(dtype=bool)
+    )
+    often = (counts["sum"] >= FEWEST) & (counts["size"] - counts["sum"] >= FEWEST)
+    usual = counts[often | (averaged & (counts["min"] < counts["max"]))]
     if labels:
         unknown = sorted(set(labels) - set(frame["question"]))
         if unknown:

@@ -22,6 +22,9 @@ _QUESTIONS = {
     "FNMR at its threshold": "FNMR at the vendor's threshold",
     "failure to acquire": "Failure to acquire",
     "distance": "Mean genuine (mated) distance",
+    "Mean of face detected": "Recall (share of images with a detected face)",
+    "Mean of several faces": "Share of images with several detected faces",
+    "Mean of detection confidence": "Mean detection confidence",
     "same": "Share of genuine pairs answered 'same person'",
     "same, confidence": "Mean confidence of answers to genuine pairs",
 }
