@@ -128,6 +128,9 @@ def panel_rows() -> lw.Estimates:
 def test_the_design_plot_says_who_is_worse_off(contrast, width):
     figure = design_plot(panels(panel_rows(), contrast, Naming(balanced=False)), contrast, width=width)
     assert "right of 0: worse for female" in figure.axes[0].get_xlabel()
+    figure.draw_without_rendering()
+    label = figure.axes[0].xaxis.label.get_window_extent()
+    assert label.x0 >= 0 and label.x1 <= figure.bbox.x1, "a downloaded file cuts off what is outside"
     shown = [label.replace("\n", " ") for label in ticks(figure)]
     assert shown[:2] == ["arcface: genuine distance", "unmatched, unadjusted" if width == WIDE else shown[1]]
     assert shown[2:] == ["matched (not balanced)", "matched, adjusted (not balanced)"]

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from likewise.report.figures.style import (
     FAINT,
     FOCAL,
-    HALF,
     INK,
     NARROW,
     OTHER,
@@ -69,7 +68,7 @@ def design_plot(panels: Sequence[Panel], contrast: Contrast, *, unit: str = "", 
             label.set_fontsize(8.5 if width <= NARROW else 10)
         axes.tick_params(axis="y", length=0)
         axes.set_ylim(-0.6, lines - 0.4)
-        label_axis(axes, _axis(contrast, unit, width), width)
+        label_axis(axes, _axis(contrast, unit), width)
     return figure
 
 
@@ -110,11 +109,11 @@ def specification_plot(rows: pd.DataFrame, *, width: float = WIDE) -> Figure:
     return figure
 
 
-def _axis(contrast: Contrast, unit: str, width: float) -> str:
+def _axis(contrast: Contrast, unit: str) -> str:
     worse = "higher" if unit else "worse"
     scale = f"difference in {unit or 'standard deviations of the outcome'}"
     side = f"right of 0: {worse} for {text(contrast.focal)}"
-    return f"{scale}\n({side})" if width <= HALF else f"{scale} ({side})"
+    return f"{scale}\n({side})"  # in one line it is wider than the axes, and cut off where the figure is a file
 
 
 def _draw(axes: Axes, design: Design, height: float) -> None:
