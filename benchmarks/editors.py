@@ -266,6 +266,7 @@ def table(ratings: Ratings, images: Images, sample: str) -> str:
     """Return the slopes of labels, the largest first."""
     if images.frame["parent"].nunique() < 4:
         return f"{sample}: too few photographs"
+    ratings = Ratings(ratings.frame[ratings.frame["unit"].isin(images.keys)].reset_index(drop=True))
     found = lw.slopes(ratings, images, threshold=0.5, sample=sample).frame
     found = found[found["stat"].isin(["slope", "rate_slope"]) & found["low"].notna()]
     tests = slope_tests(ratings, images, threshold=0.5).frame
