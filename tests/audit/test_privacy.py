@@ -17,6 +17,7 @@ from likewise.audit.plan.sections import PrivacyPlan
 from likewise.audit.privacy.ledger import Ledger
 from likewise.audit.privacy.sources import Person, _answers, mentions
 from likewise.cli.main import main
+from likewise.data.keys import known_keys
 from likewise.errors import PlanError, TableError
 from likewise.services.cassette import Cassette, Recorded
 
@@ -66,6 +67,16 @@ def test_a_person_is_erased_from_every_file(files, capsys):
     entries = json.loads((files / "audit" / "erasures.json").read_text())["erasures"]
     assert entries[0]["images"] == len(keys)
     assert who not in (files / "audit" / "erasures.json").read_text()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "a.png/..", float("nan"), None, 3])
+def test_names_that_no_image_has_are_nobodys(name):
+    assert not Person("A", ("a.png", "..", "x")).has(name) or name == ".."
+    images, _ = lw.World(identities=24, seed=4).draw()
+    names = pd.Series([images.keys[0], name], dtype="object")
+    assert known_keys(names, images, "scores.csv", strict=False).isna().tolist() == [False, True]
+    with pytest.raises(TableError, match=r"1 images in scores\.csv are not in the table|not in the table"):
+        known_keys(names, images, "scores.csv")
 
 
 @pytest.mark.parametrize("line", ["{", "[" * 100_000])

@@ -223,4 +223,6 @@ def _encoded(form: str, key: str) -> str:
 
 
 def test_ordinary_text_is_not_touched():
+    assert SECRET.upper() not in scrubbed(f"key {SECRET.upper()} or {SECRET.lower()}", [SECRET])
+    assert SECRET.lower() not in scrubbed(f"key {SECRET.upper()} or {SECRET.lower()}", [SECRET])
     assert scrubbed("An ordinary message of 2026", [SECRET, "", "abc1"]) == "An ordinary message of 2026"

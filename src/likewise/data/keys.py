@@ -10,16 +10,28 @@ from likewise.errors import TableError, some
 from likewise.tables import Images
 
 
+def without_ending(name: object) -> str:
+    """Return the name of an image without its ending; a missing value is empty, and ``.`` or ``/`` stay as they are.
+
+    >>> without_ending("a/b.png"), without_ending(float("nan")), without_ending("..")
+    ('a/b', '', '..')
+    """
+    if not isinstance(name, str):
+        return ""
+    path = PurePosixPath(name)
+    return path.with_suffix("").as_posix() if path.name else name
+
+
 def known_keys(names: pd.Series, faces: Images, what: str, *, strict: bool = True) -> pd.Series:
     """Return the table's own key for each name, which may lack its ending; a name of no image is an error, or empty."""
     exact = {key: key for key in faces.keys}
     loose: dict[str, str] = {}
     for key in faces.keys:
-        bare = PurePosixPath(key).with_suffix("").as_posix()
+        bare = without_ending(key)
         loose[bare] = "" if bare in loose else key  # two images that differ in their ending alone need it
     text = names.astype("str")
     found = text.map(exact)
-    short = text.map(lambda name: loose.get(name) or loose.get(PurePosixPath(name).with_suffix("").as_posix()) or None)
+    short = text.map(lambda name: loose.get(name) or loose.get(without_ending(name)) or None)
     found = found.where(found.notna(), short).astype("object")
     missing = text[found.isna()]
     if strict and len(missing):

@@ -103,7 +103,7 @@ def _pattern(secret: str) -> re.Pattern[str]:
     digits = secret.encode().hex()
     if len(digits) >= _SHORTEST:
         choices.append(f"(?i:{digits})")
-    return re.compile("|".join(choices))
+    return re.compile("|".join(choices), re.IGNORECASE)  # a key in other letters is still most of the key
 
 
 def _either(character: str) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from likewise.audit.plan.model import Plan
+from likewise.data.keys import without_ending
 from likewise.errors import SpecError, TableError
 from likewise.runtime.pixels import find
 from likewise.tables import Images, Vectors
@@ -24,16 +26,16 @@ class Person:
     identity: str
     images: tuple[str, ...]
 
-    @property
+    @cached_property
     def names(self) -> set[str]:
         """Every name of an image in a file made elsewhere: with and without its ending."""
-        return {*self.images, *(PurePosixPath(key).with_suffix("").as_posix() for key in self.images)}
+        return {*self.images, *map(without_ending, self.images)}
 
     def has(self, name: object) -> bool:
         """Whether a name in a file is an image of this person, or a unit with one (``a|b``, ``a@+1``)."""
         ends = str(name).split("|")
         bare = [end.split("~")[0].split("@")[0] for end in ends]
-        return any(end in self.names or PurePosixPath(end).with_suffix("").as_posix() in self.names for end in bare)
+        return any(end in self.names or without_ending(end) in self.names for end in bare)
 
 
 @dataclass(frozen=True)

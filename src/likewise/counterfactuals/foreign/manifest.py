@@ -21,6 +21,7 @@ import pandas as pd
 
 from likewise.counterfactuals.foreign.published import PUBLISHED, SOCIAL, published_edits, published_images
 from likewise.counterfactuals.placebo import RANDOM, RECONSTRUCT
+from likewise.data.keys import without_ending
 from likewise.errors import ImageError, SpecError, TableError, nearest, some
 from likewise.runtime.pixels import SUFFIXES, digest, inside
 from likewise.tables.checks import need_columns
@@ -145,8 +146,8 @@ def _pictures(folder: Path) -> list[Path]:
 def _parents(given: pd.Series, originals: Sequence[str]) -> list[str]:
     """Return the keys of the originals; a name may lack the ending that the key has, or have one."""
     known = {key: key for key in originals}
-    known = {**{Path(key).with_suffix("").as_posix(): key for key in originals}, **known}
-    found = [known.get(str(name)) or known.get(Path(str(name)).with_suffix("").as_posix()) for name in given]
+    known = {**{without_ending(key): key for key in originals}, **known}
+    found = [known.get(str(name)) or known.get(without_ending(name)) for name in given]
     unknown = [str(name) for name, key in zip(given, found, strict=True) if key is None]
     if unknown:
         fix = f"Parents are keys of the audit's table, e.g. {some(list(originals), 2)}."
