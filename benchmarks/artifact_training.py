@@ -38,9 +38,9 @@ SHARE = 5 / 6
 """Of the faces: trained on."""
 FRESH, AGAIN, KEPT = 8, 16, 2000
 """Examples in a step that are new, those that were seen before, and how many are kept for that."""
-RATE, LAST = 1e-3, 1000
+RATE, LAST = 1e-3, 800
 """Adam's rate, and examples on which the last layer is fitted."""
-EACH, CLEAN_LOST = 24, 0.06
+EACH, CLEAN_LOST = 6, 0.06
 """Examples of each face that is not trained on, and the share of its clean edits that may be rejected."""
 SHARES = {"color patch": 0.1, "ghost": 0.2, "double feature": 0.25, "seam": 0.22, "blur": 0.13, "wrong tone": 0.1}
 """How often each kind is planted: the hard ones more often."""
@@ -229,9 +229,9 @@ class Trainer:
             torch.save(state, temporary)
 
     def write(self, path: Path, others: list[Face]) -> None:
-        """Fit the last layer on the convolutions and the global measures; what is rejected is decided on other faces.
+        """Fit the last layer on the convolutions and the measures of the whole; the threshold is set on other faces.
 
-        The threshold is such that ``CLEAN_LOST`` of their clean edits are rejected.
+        So many of their clean edits are rejected as ``CLEAN_LOST`` says.
         """
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
 

@@ -72,7 +72,8 @@ def test_clean_round_trips_have_no_artifacts_and_patches_have(original, weights)
     found = whole_edit_artifacts(original, clean)
     assert (found < 0.5).all() and (found <= whole + 1e-6).all()
     patched = clean.copy()
-    patched[2] = add_artifact("color patch", clean[2], skin_of(original), np.random.default_rng(3))
+    on_the_cheeks = np.random.default_rng(1)  # other seeds put it on the brim of the hat, outside the face
+    patched[2] = add_artifact("color patch", clean[2], skin_of(original), on_the_cheeks)
     assert whole_edit_artifacts(original, patched)[2] > 0.5
 
 

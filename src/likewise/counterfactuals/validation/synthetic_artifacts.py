@@ -16,7 +16,7 @@ Picture = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 Rng = np.random.Generator
-_COLORS = ((40, 200, 60), (200, 40, 200), (60, 80, 220), (230, 200, 40), (30, 180, 190), (220, 40, 40), (250, 250, 250))
+_COLORS = ((40, 200, 60), (200, 40, 200), (60, 80, 220), (230, 200, 40), (30, 180, 190), (220, 40, 40))
 _FEATURES = (  # height and width of the center in the mask's box, and the radii
     (0.76, 0.50, 0.075, 0.20),
     (0.42, 0.30, 0.06, 0.14),
