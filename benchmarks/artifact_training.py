@@ -43,7 +43,7 @@ RATE, LAST = 1e-3, 800
 EACH, CLEAN_LOST = 6, 0.06
 """Examples of each face that is not trained on, and the share of its clean edits that may be rejected."""
 SHARES = {"color patch": 0.1, "ghost": 0.2, "double feature": 0.25, "seam": 0.22, "blur": 0.13, "wrong tone": 0.1}
-"""How often each kind is planted: the hard ones more often."""
+"""How often each kind is added: the hard ones more often."""
 CHANNELS, STRIDES, KERNELS = (7, 20, 32, 48, 64, 64), (2, 2, 2, 2, 1), (5, 3, 3, 3, 3)
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]

@@ -7,7 +7,7 @@
 
 Faces are drawn by the embedded generator and edited along the shipped directions of perceived gender and of skin tone,
 inside the facial skin, to both sides. The last sixth of DIR is not trained on, but settings were chosen on it, so it is
-no test. Figures are measured on faces of another seed, with artifacts that other code plants (``benchmarks.planted``).
+no test. Figures are measured on faces of another seed, with artifacts by other code (``benchmarks.other_artifacts``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.artifact_training import SHARE, Trainer, read
-from benchmarks.planted import PLANTED, plant
+from benchmarks.other_artifacts import OTHER_ARTIFACTS, spoil
 from likewise.counterfactuals.validation.artifacts import artifact_scores
 from likewise.tables.io import replacing
 
@@ -87,13 +87,13 @@ def train(work: Path, seconds: float, piece: float) -> None:
 
 
 def measure(work: Path, faces: int, seed: int = 5) -> None:
-    """Print how many clean edits and planted artifacts are rejected, of faces in ``work``, none of them trained on."""
+    """Print how many clean edits and added artifacts are rejected, of faces in ``work``, none of them trained on."""
     rng = np.random.default_rng(seed)
     found: dict[tuple[str, str], list[bool]] = {}
     for number, face in enumerate(read(work)[:faces]):
         for attribute, edits in (("gender", face.edits[:2]), ("tone", face.edits[2:])):
             one = edits[number % 2]
-            rows = [("clean", edits), *((kind, plant(kind, one, face.mask, rng)[None]) for kind in PLANTED)]
+            rows = [("clean", edits), *((kind, spoil(kind, one, face.mask, rng)[None]) for kind in OTHER_ARTIFACTS)]
             for kind, made in rows:
                 scores = artifact_scores(face.picture, made, recolored=attribute == "tone")
                 found.setdefault((attribute, kind), []).extend((scores > LIMIT).tolist())

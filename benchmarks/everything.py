@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NOT_BENCHMARKS = {"__init__", "everything", "postgres", "artifact_training", "planted"}
+NOT_BENCHMARKS = {"__init__", "everything", "postgres", "artifact_training", "other_artifacts"}
 WORK = "{work}"
 DATA = "{data}"
 

@@ -96,7 +96,7 @@ def test_a_thumbnail_and_an_image_that_comes_to_no_end_are_failures_of_their_own
         save(tmp_path / f"{name}.png", rng.integers(0, 255, (side, side, 3), dtype=np.uint8))
     (tmp_path / "broken.png").write_bytes(b"no picture")
     monkeypatch.setattr(Tiny, "resolution", 1024)
-    monkeypatch.setattr("likewise.latents.projection.solver", lambda spec: (Tiny(), Squares(), _Solve()))
+    monkeypatch.setattr("likewise.latents.projection.solver", lambda spec, every: (Tiny(), Squares(), _Solve()))
     keys = ["good", "small", "odd", "worse", "far", "broken", "last"]
     album = ImageFolder(tmp_path, {key: f"{key}.png" for key in keys})
     made = Projection(ProjectSpec(generator="tiny", perceptual="squares"), album)(keys)
@@ -108,7 +108,7 @@ def test_a_thumbnail_and_an_image_that_comes_to_no_end_are_failures_of_their_own
 class _Solve:
     """Gives a latent, no number, an accident, a latent that is far off, and a latent again."""
 
-    size, steps, batch, calls = 64, 2, 1, 0
+    size, steps, batch, calls, sampled = 64, 2, 1, 0, False
 
     def traced(self, targets):
         self.calls += 1

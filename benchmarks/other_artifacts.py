@@ -24,9 +24,9 @@ Points = npt.NDArray[np.float64]
 Rng = np.random.Generator
 
 
-def plant(kind: str, edit: Picture, mask: Mask, rng: Rng) -> Picture:
+def spoil(kind: str, edit: Picture, mask: Mask, rng: Rng) -> Picture:
     """Return an edited picture ``[H, W, 3]`` with one artifact of this kind inside the mask ``[H, W]``."""
-    made = PLANTED[kind](Image.fromarray(edit), mask, rng)
+    made = OTHER_ARTIFACTS[kind](Image.fromarray(edit), mask, rng)
     return np.where(mask[..., None], np.asarray(made), edit)
 
 
@@ -161,7 +161,7 @@ def _tone(image: Image.Image, mask: Mask, rng: Rng) -> Image.Image:
     return _over(image, other, Image.fromarray(mask).convert("L").filter(ImageFilter.MinFilter(5)), 2)
 
 
-PLANTED: dict[str, Callable[[Image.Image, Mask, Rng], Image.Image]] = {
+OTHER_ARTIFACTS: dict[str, Callable[[Image.Image, Mask, Rng], Image.Image]] = {
     "color patch": _patch,
     "ghost": _ghost,
     "double feature": _double,
@@ -169,4 +169,4 @@ PLANTED: dict[str, Callable[[Image.Image, Mask, Rng], Image.Image]] = {
     "blur": _blur,
     "wrong tone": _tone,
 }
-"""By kind: how it is planted."""
+"""By kind: how it is added."""
