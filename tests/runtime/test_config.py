@@ -156,3 +156,11 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_examples_in_docstrings_run():
     assert doctest.testmod(config, optionflags=doctest.IGNORE_EXCEPTION_DETAIL).failed == 0
+
+
+@pytest.mark.parametrize("depth", [60, 300, 3000])
+def test_a_plan_that_is_nested_too_deeply_is_an_error_message(depth):
+    for text in (f"x = {'[' * depth}{']' * depth}", f"{'a.' * depth}b = 1", f"x = {'{a=' * depth}1{'}' * depth}"):
+        with pytest.raises(PlanError, match=r"audit\.toml is nested too deeply"):
+            parse_toml(text, "audit.toml")
+    assert parse_toml("x = [[[[1]]]]", "audit.toml")

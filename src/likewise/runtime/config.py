@@ -27,6 +27,7 @@ from likewise.runtime.toml_lines import line_of, lines_of
 
 T = TypeVar("T")
 _MOST = 12  # problems that one message lists
+_DEEPEST = 50  # levels of tables and lists
 _KINDS = {
     "string_type": "text", "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
     "bool_type": "true or false", "tuple_type": "a list", "list_type": "a list", "dict_type": "a table",
@@ -51,10 +52,19 @@ class Source:
         return f"{self.name}, line {number}" if number else self.name
 
 
+def _deeper(value: object, levels: int) -> bool:
+    """Return whether tables and lists are nested in more than so many levels."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(_deeper(each, levels - 1) for each in inner)
+
+
 def parse_toml(text: str, name: str, *, error: type[LikewiseError] = PlanError) -> Source:
     """Parse TOML text; ``name`` is what messages call it."""
     try:
-        return Source(name, tomllib.loads(text), lines_of(text))
+        plain = tomllib.loads(text)
+        if _deeper(plain, _DEEPEST):
+            raise error(f"{name} is nested too deeply")
+        return Source(name, plain, lines_of(text))
     except tomllib.TOMLDecodeError as broken:
         raise error(f"{name} is not valid TOML: {broken}") from broken
     except RecursionError as broken:
