@@ -182,6 +182,13 @@ def test_labels_of_a_random_part_correct_the_shares(tmp_path, networks):
     assert accuracy["predicted m"] < 0.8
 
 
+def test_labels_of_one_kind_correct_nothing():
+    images = world(0.5, 1)
+    labels = dict.fromkeys(images.keys[:40], "m") | dict.fromkeys(images.keys[40:44], "f")
+    with pytest.raises(TableError, match="Only 4 labels"):
+        corrected_shares(images, **ABOUT, labels=labels)
+
+
 def test_corrected_shares_cover_and_predicted_ones_do_not():
     truth = mean_share(0.1)
     found = pd.DataFrame([noisy(world(0.1, seed), truth, 90, seed) for seed in range(80)]).mean()

@@ -21,8 +21,8 @@ from likewise.stats.intervals import Interval, share_interval
 from likewise.tables import Estimates, Images
 from likewise.tables.estimates import remarked, row
 
-FEWEST, FEWEST_TERM = 30, 15
-"""Labels in all, and labels of a term, below which nothing is corrected."""
+FEWEST, FEWEST_TERM, FEWEST_EACH = 30, 15, 5
+"""Labels in all, labels of a term, and labels of either kind, below which nothing is corrected."""
 _METHOD = "two-phase difference estimator"
 
 
@@ -94,6 +94,10 @@ def _labeled(frame: pd.DataFrame, labels: Mapping[str, str], images: Images, sha
     if share_of not in set(map(str, labels.values())):
         raise TableError(f"No label is {share_of!r} (labels: {some(sorted(set(labels.values())))})",
                          fix="Labels use the levels of the attribute.")  # fmt: skip
+    fewest = int(min(true[labeled].sum(), (1 - true[labeled]).sum()))
+    if fewest < FEWEST_EACH:
+        problem = f"Only {fewest} labels are of the rarer of {share_of!r} and the rest"
+        raise TableError(problem, fix=f"Label more images, drawn at random: at least {FEWEST_EACH} of each.")
     chance = frame["hit"].copy()
     for value in (0.0, 1.0):
         seen = labeled & (frame["hit"] == value)
