@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -59,3 +60,10 @@ def test_undecodable_files_are_listed_by_name(audit, capsys):
     assert "listed in excluded.csv" in err
     assert (audit / "excluded.csv").read_text().splitlines() == ["image,reason", "w0001-2,does not decode"]
     assert run(capsys, "read", audit, "--quiet")[0] == 0
+
+
+def test_input_that_ends_at_a_question(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    code, _, err = run(capsys, "init")
+    assert (code, "The input ended" in err) == (130, True), err

@@ -29,8 +29,8 @@ _ROWS = (
         task.c.shown_at, task.c.answered_at,
     )
     .where(task.c.answered_at.is_not(None) & task.c.rater.is_not(None))
-    .order_by(task.c.rater, task.c.position)
 )  # fmt: skip
+"""Not sorted here: the database answers raters meanwhile, and the table is sorted where that holds up none."""
 _COLUMNS = ["unit", "number", "kind", "position", "values", "confidence", "comment", "shown", "answered"]
 _RATERS = sa.select(
     rater.c.id, rater.c.name, rater.c.arm, rater.c.state, rater.c.reason, rater.c.language, rater.c.attempts
@@ -57,6 +57,7 @@ def collected(connection: sa.Connection, study: StudyPlan) -> Collected:
 def _frames(study: StudyPlan, rows: Sequence[Any], people: Sequence[Any]) -> Collected:
     columns = ["number", "rater", "arm", "state", "reason", "language", "attempts"]
     raters, frame = _frame(people, columns), _frame(rows, _COLUMNS)
+    frame = frame.sort_values(["number", "position"], kind="stable", ignore_index=True)
     frame = frame.merge(raters[["number", "rater", "arm", "state"]], on="number", how="inner")
     seconds = (frame["answered"].astype("float64") - frame["shown"].astype("float64")).round(3)
     frame["seconds"] = seconds.where(seconds >= 0)  # the clock was set back: the time is unknown
