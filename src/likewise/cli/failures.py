@@ -23,7 +23,11 @@ _MEMORY = (
 def failure(error: BaseException, arguments: Sequence[str]) -> tuple[str, str, int]:
     """Return the kind, the message and the exit code of an error."""
     if isinstance(error, click.Abort) and isinstance(error.__context__, EOFError):
-        return "Aborted", "The input ended before all questions were answered. Give the answers as options.", INTERRUPTED
+        return (
+            "Aborted",
+            "The input ended before all questions were answered. Give the answers as options.",
+            INTERRUPTED,
+        )
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "Interrupted", "interrupted; finished work is kept, and the same command resumes.", INTERRUPTED
     if isinstance(error, LikewiseError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.checks.manifold_gaps import held
 
 from likewise.analysis.images.manifold import STATS, manifold_estimates, manifold_scores
 from likewise.errors import VectorError
@@ -92,14 +93,30 @@ def test_estimates_by_group_with_gaps():
     assert (frame["clusters"] == 30).all()
 
 
-def test_clusters_widen_the_intervals():
-    features, images = table(people=40)
+def width_of_density(features: Vectors, images: Images) -> float:
     contrast = Contrast("self_gender", "female", "male")
-    clustered = manifold_estimates(features, images, contrast, made_by="source", generated="drawn").frame
-    single = Images(images.frame.assign(identity=images.frame["image"]))
-    apart = manifold_estimates(features, single, contrast, made_by="source", generated="drawn").frame
-    width = [(frame["high"] - frame["low"])[frame["stat"] == "manifold_density"].mean() for frame in (clustered, apart)]
-    assert width[0] > 1.15 * width[1]
+    frame = manifold_estimates(features, images, contrast, made_by="source", generated="drawn").frame
+    return float((frame["high"] - frame["low"])[frame["stat"] == "manifold_density"].mean())
+
+
+def test_clusters_widen_the_intervals():
+    clustered, apart = 0.0, 0.0
+    for seed in range(8):
+        features, images = table(seed, people=40)
+        clustered += width_of_density(features, images)
+        apart += width_of_density(features, Images(images.frame.assign(identity=images.frame["image"])))
+    assert clustered > 1.15 * apart
+
+
+def test_two_samples_of_the_same_images_do_not_differ():
+    assert min(held(60, 40, 8).values()) >= 0.93  # 79 % for density if the balls are taken as given
+
+
+def test_too_few_identities_have_no_interval():
+    features, images = table(people=2)
+    contrast = Contrast("self_gender", "female", "male")
+    frame = manifold_estimates(features, images, contrast, made_by="source", generated="drawn", k=2).frame
+    assert frame["low"].isna().all() and frame["estimate"].notna().all()
 
 
 def test_what_cannot_be_scored_says_why():

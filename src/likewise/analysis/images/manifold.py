@@ -6,9 +6,11 @@ generated ones (Kynkäänniemi et al. 2019, arXiv:1904.06991). Density counts in
 divided by k; coverage is the share of real images whose ball holds a generated one (Naeem et al. 2020,
 arXiv:2002.09797). The last two are less sensitive to single outliers.
 
-Intervals are cluster-robust by identity of the images that are averaged; the balls of the other set are taken as given.
-All four depend on k and on the number of images, so groups are compared with balls of their own size only when both
-have about as many images.
+Both sets are samples: other images would be averaged, and other balls would be there. So the variance is that of a
+jackknife over groups of identities in either set, added up; it is on the safe side (docs/coverage.md). Taking the balls
+as given would call a difference between two samples of the same images significant in up to a fifth of the cases. All
+four depend on k and on the number of images, so groups are compared with balls of their own size only when both have
+about as many images.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import t
 
 from likewise.analysis.images.quality import group_table
 from likewise.errors import VectorError
-from likewise.stats.intervals import Interval, newcombe, share_interval
-from likewise.stats.jackknife import covariance, effective_clusters, jackknife
+from likewise.stats.intervals import Interval, bare, newcombe, share_interval
 from likewise.tables import Contrast, Estimates, Images, Vectors
 from likewise.tables.estimates import row
 
@@ -127,13 +129,14 @@ def manifold_estimates(
     rows: list[dict[str, object]] = []
     for side, name in ((1, by.focal), (-1, by.reference)):
         real, fake = ((table.side == side) & (table.fake == kind) for kind in (False, True))
-        scores = manifold_scores(table.values[real], table.values[fake], k=k)
+        sets = [(table.values[mask], table.identity[mask]) for mask in (real, fake)]
+        scores, spread = _means(sets[0][0], sets[1][0], k), _variances(sets, k)
         for stat, label in STATS.items():
-            mine = real if stat in ("recall", "coverage") else fake
-            found = _mean(getattr(scores, stat), table.identity[mine], share=stat != "density", level=level)
+            n, clusters = int(real.sum() if stat in _OF_REAL else fake.sum()), spread.clusters
+            found = _interval(scores[stat], spread.variance[stat], stat, n=n, clusters=clusters, level=level)
             sides[stat].append(found)
             write = partial(row, features.source, label, "generated against real", str(name))
-            rows.append(write(found, level=level, n=int(mine.sum()), method=_METHOD.format(k=k)))
+            rows.append(write(found, level=level, n=n, method=_METHOD.format(k=k)))
     for stat, (one, other) in sides.items():
         write = partial(row, f"{features.source}, {stat}", "gap", "generated against real", by.label)
         method = f"{_METHOD.format(k=k)}, Newcombe"
@@ -141,19 +144,57 @@ def manifold_estimates(
     return Estimates.of(rows)
 
 
-_METHOD = "k = {k}, cluster-robust by identity, neighborhoods as given"
+_METHOD = "k = {k}, jackknife by groups of identities in both sets"
+_OF_REAL = ("recall", "coverage")
+_GROUPS = 10  # of identities, in either set: each is left out once, and everything is computed again
 
 
-def _mean(values: Floats, identity: Codes, *, share: bool, level: float) -> Interval:
-    codes = np.unique(identity, return_inverse=True)[1].astype(np.int64)
-    columns = np.column_stack([np.ones(len(values)), values])
-    plain = jackknife(columns, lambda total: total[..., 1] / total[..., 0], [codes], level=level)
-    if not share:
-        return Interval(plain.estimate, max(plain.low, 0.0), plain.high, plain.clusters)
-    variance = covariance(columns, lambda total: (total[..., 1] / total[..., 0])[..., None], [codes])[0, 0]
-    effective = effective_clusters(codes)
-    low, high, _ = share_interval(plain.estimate, float(variance), n=len(values), clusters=effective, level=level)
-    return Interval(plain.estimate, low, high, plain.clusters)
+@dataclass(frozen=True)
+class _Spread:
+    """The variance of each statistic, and the number of identities of the set that has fewer."""
+
+    variance: dict[str, float]
+    clusters: int
+
+
+def _means(real: Floats, fake: Floats, k: int) -> dict[str, float]:
+    scores = manifold_scores(real, fake, k=k)
+    return {stat: float(getattr(scores, stat).mean()) for stat in STATS}
+
+
+def _variances(sets: list[tuple[Floats, Codes]], k: int) -> _Spread:
+    """Leave out each group of identities of either set; NaN where a set has too few."""
+    total, fewest = dict.fromkeys(STATS, 0.0), min(len(np.unique(who)) for _, who in sets)
+    for position, (_, who) in enumerate(sets):
+        group = _grouped(who)
+        count = int(group.max()) + 1
+        if count < 3 or min(np.sum(group != each) for each in range(count)) <= k:
+            return _Spread(dict.fromkeys(STATS, np.nan), fewest)
+        left = []
+        for each in range(count):
+            values = [x[group != each] if index == position else x for index, (x, _) in enumerate(sets)]
+            left.append(_means(values[0], values[1], k))
+        for stat in STATS:
+            total[stat] += (count - 1) * float(np.var([found[stat] for found in left]))
+    return _Spread(total, fewest)
+
+
+def _grouped(who: Codes) -> Codes:
+    """Put identities into groups at random, the same at every call."""
+    people, code = np.unique(who, return_inverse=True)
+    group = np.arange(len(people)) % min(_GROUPS, len(people))
+    return np.random.default_rng(0).permutation(group)[code].astype(np.int64)
+
+
+def _interval(estimate: float, variance: float, stat: str, *, n: int, clusters: int, level: float) -> Interval:
+    if not np.isfinite(variance):
+        return bare(estimate, clusters)
+    dof = min(clusters, _GROUPS) - 1
+    if stat != "density":
+        low, high, _ = share_interval(estimate, variance, n=n, clusters=clusters, level=level, dof=dof)
+        return Interval(estimate, low, high, clusters)
+    half = float(t.ppf((1 + level) / 2, dof)) * variance**0.5
+    return Interval(estimate, max(estimate - half, 0.0), estimate + half, clusters)
 
 
 def _radii(x: Floats, k: int) -> Floats:
