@@ -76,7 +76,7 @@ def _split(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def people_rows(estimates: Estimates) -> list[dict[str, str]]:
-    """Return by term how many images show nobody, one person, and several."""
+    """Return by term how many images show no person, one, and several."""
     frame = _split(estimates.where(quantity=PEOPLE).frame, "kind")
     return [
         {"term": str(term), "n": f"{part['n'].iloc[0]:,}", **{row["kind"]: percent(row) for _, row in part.iterrows()}}

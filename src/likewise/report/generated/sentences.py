@@ -59,7 +59,7 @@ def checks(
     found = [_labels(estimates, quantity, attribute), _clusters(estimates, facts)]
     if people:
         several = sum(not str(row["one"]).startswith("100.0") for row in people)
-        words = "Images with nobody or with several people are left out of the shares; see People in the image."
+        words = "Images without a person or with several people are left out of the shares; see People in the image."
         verdict = f"not in {several} of {len(people)} terms" if several else "in every term"
         found.append(_check("warn" if several else "good", "One person an image", verdict, words))
     if refused:
