@@ -1,18 +1,19 @@
 """Coverage of the intervals: simulated tables with known ground truth, many seeds, and naive intervals beside.
 
-    python -m benchmarks.coverage [--only NAME ...] [--first 200000] [--keep parts.csv] [--write docs/coverage.md]
+    python -m benchmarks.coverage [--only NAME ...] [--first 200000] [--keep parts.csv ...] [--write docs/coverage.md]
 
 Every experiment draws tables whose true values are known (likewise.simulation.system_ratings), calls the public
 function on them,
 and counts how often the 95 % interval holds the truth. Naive means: the same estimate with the interval that takes
-every row for independent (or, for slopes, the paper's line through the rates).
+every row for independent (or, for slopes, the paper's line through the rates). A world without an interval, because
+the function says that there is too little to estimate it from, is no seed of that cell.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,37 +64,52 @@ def coverage(experiment: str, n: int, seeds: int, first: int = 0) -> pd.DataFram
 
 
 class Kept:
-    """Results by chunks of seeds in a CSV file, so that a stopped run loses one chunk."""
+    """Results by chunks of seeds in CSV files, so that a stopped run loses one chunk. New chunks go to the first."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.frame = pd.read_csv(path) if path and path.exists() else pd.DataFrame(columns=_COLUMNS)
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        self.path = paths[0] if paths else None
+        self.frame, *others = [_read(path) for path in paths] or [_read(None)]
+        self.others = others
+
+    def _all(self) -> pd.DataFrame:
+        return pd.concat([part for part in (self.frame, *self.others) if len(part)] or [self.frame], ignore_index=True)
 
     def has(self, experiment: str, n: int, first: int) -> bool:
         """Whether the chunk that begins at this seed is there."""
-        frame = self.frame
+        frame = self._all()
         return bool(((frame["experiment"] == experiment) & (frame["clusters"] == n) & (frame["first"] == first)).any())
 
-    def add(self, experiment: str, first: int, table: pd.DataFrame) -> None:
-        """Add a chunk and write the file."""
-        new = table.assign(experiment=experiment, first=first)[_COLUMNS]
+    def add(self, experiment: str, n: int, first: int, table: pd.DataFrame) -> None:
+        """Add a chunk and write the file; a chunk without any interval has one row without an estimator."""
+        if table.empty:
+            table = pd.DataFrame({"estimator": [_NONE], "seeds": [0], "held": [np.nan], "naive": [np.nan]})
+        new = table.assign(experiment=experiment, clusters=n, first=first)[_COLUMNS]
         self.frame = new if self.frame.empty else pd.concat([self.frame, new], ignore_index=True)
         if self.path:
             self.frame.to_csv(self.path, index=False)
 
     def table(self) -> pd.DataFrame:
-        """Pool the chunks of every estimator and number of clusters."""
-        frame = self.frame.assign(
-            held=self.frame["held"] * self.frame["seeds"], naive=self.frame["naive"] * self.frame["seeds"]
-        )
-        pooled = frame.groupby(["estimator", "clusters"], sort=False)[["seeds", "held", "naive"]].sum(min_count=1)
-        return pooled.assign(
-            held=pooled["held"] / pooled["seeds"], naive=pooled["naive"] / pooled["seeds"]
-        ).reset_index()
+        """Pool the chunks of every estimator and number of clusters; no seeds where a run gave no interval."""
+        frame = self._all()
+        order = {name: k for k, name in enumerate(EXPERIMENTS)}
+        frame = frame.sort_values("experiment", key=lambda names: names.map(order), kind="stable")
+        frame = frame.assign(held=frame["held"] * frame["seeds"], naive=frame["naive"] * frame["seeds"])
+        keys = ["experiment", "estimator", "clusters"]
+        pooled = frame.groupby(keys, sort=False)[["seeds", "held", "naive"]].sum(min_count=1).reset_index()
+        sizes, names = (pooled[["experiment", key]].drop_duplicates() for key in ("clusters", "estimator"))
+        whole = names.merge(sizes, on="experiment").merge(pooled, how="left", on=keys)
+        whole = whole[whole["estimator"] != _NONE]
+        whole["seeds"] = whole["seeds"].fillna(0).astype(int)
+        return whole.assign(held=whole["held"] / whole["seeds"], naive=whole["naive"] / whole["seeds"])
+
+
+def _read(path: Path | None) -> pd.DataFrame:
+    return pd.read_csv(path) if path and path.exists() else pd.DataFrame(columns=_COLUMNS)
 
 
 _COLUMNS = ["experiment", "clusters", "first", "estimator", "seeds", "held", "naive"]
 _CHUNK = 100
+_NONE = "no interval"
 
 
 def as_markdown(table: pd.DataFrame) -> str:
@@ -108,6 +124,9 @@ def as_markdown(table: pd.DataFrame) -> str:
                 cells.append("not run")
                 continue
             row = here.iloc[0]
+            if not row["seeds"]:
+                cells.append(_NONE)
+                continue
             naive = "" if pd.isna(row["naive"]) else f" / {100 * float(row['naive']):.1f}"
             fewer = "" if row["seeds"] == 1000 else f" ({row['seeds']} seeds)"
             cells.append(f"{100 * float(row['held']):.1f}{naive}{fewer}")
@@ -120,7 +139,7 @@ def _run(kept: Kept, experiment: str, n: int, firsts: range) -> None:
     start = time.process_time()
     for first in firsts:
         if not kept.has(experiment, n, first):
-            kept.add(experiment, first, coverage(experiment, n, min(_CHUNK, firsts.stop - first), first))
+            kept.add(experiment, n, first, coverage(experiment, n, min(_CHUNK, firsts.stop - first), first))
     print(f"{experiment}, {n} clusters: {time.process_time() - start:.0f} CPU s", flush=True)
 
 
@@ -133,7 +152,10 @@ def main() -> None:
     )
     parser.add_argument("--clusters", type=int, nargs="*", default=[50, 200, 1000], help="none: only draw the kept")
     parser.add_argument("--only", choices=sorted(EXPERIMENTS), nargs="*")
-    parser.add_argument("--keep", type=Path, help="CSV of results by chunks of seeds: what is there is not run again")
+    parser.add_argument(
+        "--keep", type=Path, nargs="+", default=[], help="CSV of results by chunks of seeds: what is there is not run "
+        "again. Further files are read and pooled",
+    )  # fmt: skip
     parser.add_argument("--write", type=Path, help="file in which the table between the marks is replaced")
     options = parser.parse_args()
     kept = Kept(options.keep)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from benchmarks import coverage as benchmark
 from benchmarks.coverage_hard import HARD
@@ -79,3 +80,25 @@ def test_the_table_is_drawn():
     table = benchmark.coverage("shown", 40, 5)
     drawn = benchmark.as_markdown(table)
     assert drawn.startswith("| estimator | 40 clusters |") and "Wilson by identity" in drawn
+
+
+def test_a_world_with_too_few_labels_has_no_interval_and_the_run_goes_on(tmp_path, monkeypatch, capsys):
+    """'Only 4 identities are labeled' ended the whole run."""
+    options = ["--only", "label noise", "tones", "--clusters", "30", "--seeds", "2", "--keep", str(tmp_path / "a.csv")]
+    monkeypatch.setattr("sys.argv", ["coverage", *options])
+    benchmark.main()
+    assert "rank correlation of tones" in capsys.readouterr().out
+    monkeypatch.setitem(benchmark.EXPERIMENTS, "label noise", lambda n, seed: pytest.fail("run again"))
+    benchmark.main()
+
+
+def test_files_of_kept_chunks_are_pooled_and_sizes_without_an_interval_say_so(tmp_path):
+    kept = benchmark.Kept([tmp_path / "new.csv"])
+    row = {"estimator": ["share"], "seeds": [100], "held": [0.9], "naive": [0.5]}
+    kept.add("shown", 200, 0, pd.DataFrame(row))
+    kept.add("shown", 50, 0, pd.DataFrame(row).head(0))
+    other = benchmark.Kept([tmp_path / "other.csv"])
+    other.add("shown", 200, 100, pd.DataFrame({**row, "seeds": [900], "held": [1.0]}))
+    both = benchmark.Kept([tmp_path / "new.csv", tmp_path / "other.csv"])
+    assert both.has("shown", 200, 100) and not both.has("shown", 200, 200)
+    assert benchmark.as_markdown(both.table()).splitlines()[-1] == "| share | no interval | 99.0 / 50.0 |"

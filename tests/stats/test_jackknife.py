@@ -74,14 +74,17 @@ def test_the_crossed_bootstrap_is_what_weighing_every_row_would_give():
     assert mean(bootstrapping._crossed_sums(columns, [rater, unit], 30, 5)) == pytest.approx(weighed)
 
 
-def test_crossed_replicates_spread_as_the_jackknife_says():
-    """Two routes to one variance; without the correction the bootstrap's would count a cell's noise three times."""
-    rng = np.random.default_rng(3)
-    _, rater, unit = crossed(raters=60, units=60)
-    columns = columns_of(rng.normal(size=len(rater)) + 0.15 * rng.normal(size=60)[rater])
-    found = bootstrap(columns, mean, [rater, unit], level=0.95, seed=0, resamples=4000)
-    other = jackknife(columns, mean, [rater, unit], level=0.95)
-    assert found.high - found.low == pytest.approx(other.high - other.low, rel=0.12)
+def test_crossed_replicates_have_the_spread_of_the_jackknife():
+    """Replicates less the excess noise of cells were 4 % too narrow with few and unequal clusters: 92 % coverage."""
+    widths = []
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        rater, unit = (np.unique(rng.integers(0, 50, 500), return_inverse=True)[1] for _ in range(2))
+        y = rng.normal(0, 0.5, 50)[rater] + rng.normal(0, 0.7, 50)[unit] + rng.normal(size=500)
+        found = bootstrap(columns_of(y), mean, [rater, unit], level=0.95, seed=0, resamples=1000)
+        other = jackknife(columns_of(y), mean, [rater, unit], level=0.95)
+        widths.append((found.high - found.low) / (other.high - other.low))
+    assert np.mean(widths) == pytest.approx(1.0, abs=0.02)
 
 
 def test_a_covariance_holds_the_variances_on_its_diagonal():

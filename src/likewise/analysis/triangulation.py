@@ -21,6 +21,7 @@ from likewise.errors import TableError
 from likewise.stats.intervals import bare
 from likewise.stats.jackknife import Codes, Statistic, covariance, jackknife
 from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials
+from likewise.tables.checks import among
 from likewise.tables.estimates import row
 
 Floats = npt.NDArray[np.float64]
@@ -64,7 +65,7 @@ def compare_approaches(
     out what pairs link.
     """
     changes = dict(_changes(ratings, edited_trials, edited))
-    own = Ratings(ratings.frame[ratings.frame["unit"].isin(images.keys if trials is None else trials.frame["trial"])])
+    own = Ratings(ratings.frame[among(ratings.frame["unit"], images.keys if trials is None else trials.keys)])
     rows: list[dict[str, object]] = []
     for sheet in rating_arrays(RatingTable(own, trials, images, contrast), pairs, covariates):
         if sheet.quantity in changes:
@@ -77,7 +78,7 @@ def standardized_gaps(estimates: Estimates, ratings: Ratings, trials: Trials, *,
 
     So a distance and a share of answers can stand side by side. The deviation is of single answers on all trials.
     """
-    frame = ratings.frame[ratings.frame["unit"].isin(trials.frame["trial"])]
+    frame = ratings.frame[among(ratings.frame["unit"], trials.keys)]
     name = (frame["rater"] if panel is None else panel) + ": " + frame["question"]
     spread = frame.groupby(name)["value"].std()
     gaps = estimates.frame

@@ -185,9 +185,10 @@ class EditedLabels:
         image = np.arange(self.images_each * self.identities)
         level = np.tile(STRENGTHS, len(image))
         parent = np.repeat(image, len(STRENGTHS))
-        keys = [f"f{p:05d}@{at:+g}" for p, at in zip(parent, level, strict=True)]
-        frame = pd.DataFrame({"image": keys, "identity": [f"i{p // self.images_each:05d}" for p in parent]})
-        frame["parent"] = [f"f{p:05d}" for p in parent]
+        names = np.array([f"f{p:05d}" for p in image])
+        people = np.array([f"i{k:05d}" for k in range(self.identities)])
+        keys = [f"{name}@{at:+g}" for name in names.tolist() for at in STRENGTHS]
+        frame = pd.DataFrame({"image": keys, "identity": people[parent // self.images_each], "parent": names[parent]})
         chance = self.middle + self.slope * level + self.bend * level**2
         chance = chance + rng.uniform(-self.reach, self.reach, self.identities)[parent // self.images_each]
         value = (rng.random(len(level)) < chance).astype(float)

@@ -93,6 +93,23 @@ def need_numbers(frame: pd.DataFrame, names: Iterable[str], table: str) -> None:
         frame[name] = values
 
 
+def among(keys: pd.Series, known: Iterable[str]) -> pd.Series:
+    """Return which of the keys are known ones.
+
+    ``Series.isin`` visits Arrow text one element at a time and takes thirty times as long.
+
+    >>> among(pd.Series(["a", "b"], dtype="str"), ["b", "c"]).tolist()
+    [False, True]
+    """
+    those = set(texts(known))
+    return pd.Series([key in those for key in keys.tolist()], index=keys.index, dtype=bool)
+
+
+def texts(keys: Iterable[str]) -> list[str]:
+    """Return keys as a list; a Series or an Index gives all of its Arrow text at once, not element by element."""
+    return keys.tolist() if isinstance(keys, pd.Series | pd.Index) else list(keys)
+
+
 def as_keys(column: pd.Series) -> pd.Series:
     """Convert a key column to text: 7, 7.0 and '7' are one key; missing values stay missing."""
     if str(column.dtype) == "str":

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pandas as pd
 
 from likewise.errors import TableError, some
-from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values
+from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values, texts
 from likewise.tables.table import Table, counted
 
 COLUMNS = ("unit", "rater", "question", "value", "seconds", "session", "confidence")
@@ -60,7 +60,7 @@ class Ratings(Table):
 
     def check_units(self, units: Iterable[str]) -> None:
         """Every unit is one of these images or pairs."""
-        unknown = sorted(set(self._frame["unit"]) - set(units))
+        unknown = sorted(set(texts(self._frame["unit"])) - set(texts(units)))
         if unknown:
             fix = "They must be images or trials of this audit; rate again if the design has changed."
             raise TableError(f"Rated units that are not in the design: {some(unknown)}", fix=fix)

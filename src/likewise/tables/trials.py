@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 
 from likewise.errors import TableError, some
-from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values
+from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values, texts
 from likewise.tables.images import Images
 from likewise.tables.table import Table
 
@@ -78,9 +78,11 @@ class Trials(Table):
         return frame
 
     def _check_sum(self) -> None:
+        if not self.offered:
+            return
         offered, inside = sum(self.offered.values()), len(self.images)
         gone = int(self._dropped["images"].sum())
-        if self.offered and inside + gone != offered:
+        if inside + gone != offered:
             raise TableError(
                 f"Trials hold {inside} images and dropped {gone}, but {offered} were offered",
                 fix="Count every image once, as used or as dropped.",
@@ -94,12 +96,12 @@ class Trials(Table):
     @property
     def keys(self) -> list[str]:
         """The keys of the trials, in the order of the rows."""
-        return list(self._frame["trial"])
+        return texts(self._frame["trial"])
 
     @property
     def images(self) -> list[str]:
         """Every image that occurs, once, sorted."""
-        return sorted({*self._frame["a"], *self._frame["b"]})
+        return sorted({*texts(self._frame["a"]), *texts(self._frame["b"])})
 
     def genuine(self) -> Trials:
         """Return the trials that show one person twice."""

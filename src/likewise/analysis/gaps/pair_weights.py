@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from likewise.tables import Matches
+from likewise.tables.checks import among
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -22,7 +23,7 @@ def unit_column(pairs: Matches) -> str:
 def complete_pairs(pairs: Matches, units: pd.Series) -> pd.DataFrame:
     """Return the pairs of which both units were rated: an unrated unit takes its pair out of the sample."""
     frame = pairs.frame
-    return frame[frame["a"].isin(units) & frame["b"].isin(units)]
+    return frame[among(frame["a"], units) & among(frame["b"], units)]
 
 
 def match_weights(pairs: pd.DataFrame, units: pd.Series) -> Floats:

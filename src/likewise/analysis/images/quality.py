@@ -141,10 +141,11 @@ def group_table(vectors: Vectors, images: Images, by: Contrast, made_by: str, ge
             f"Features have shape {vectors.values.shape}", fix="Give one row of numbers an image, [n, D]."
         )
     side = by.side(images).reindex(vectors.keys).fillna(0)
-    keys = [key for key in vectors.keys if side[key] != 0]
+    side = side[side != 0]
+    keys = side.index.tolist()
     fake = (images.attribute(made_by).astype(str) == generated).reindex(keys).to_numpy(dtype=bool)
     identity = pd.factorize(images.identities.reindex(keys))[0].astype(np.int64)
-    table = _Table(vectors.take(keys).astype(np.float64), side[keys].to_numpy(dtype=np.float64), fake, identity)
+    table = _Table(vectors.take(keys).astype(np.float64), side.to_numpy(dtype=np.float64), fake, identity)
     for sign, name in ((1, by.focal), (-1, by.reference)):
         if min(table.count(sign)) < 3:
             made, real = table.count(sign)

@@ -96,7 +96,11 @@ def matched_sets(arrays: RatingArrays, pairs: Matches) -> Sets:
     answer = pd.Series(arrays.y).groupby(arrays.unit if unit_column(pairs) == "unit" else arrays.image).mean()
     frame = pairs.frame[["a", "b"]]
     rated = pd.DataFrame({"set": frame["a"], "a": frame["a"].map(answer), "b": frame["b"].map(answer)}).dropna()
-    sets = [np.r_[part["a"].iloc[0], part["b"].to_numpy()] for _, part in rated.groupby("set", sort=False)]
+    codes = pd.factorize(rated["set"])[0]
+    order = np.argsort(codes, kind="stable")
+    first = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    focal, others = rated["a"].to_numpy()[order][first], np.split(rated["b"].to_numpy()[order], first[1:])
+    sets = [np.r_[own, other] for own, other in zip(focal, others, strict=True)] if len(first) else []
     if len(sets) < 2:
         raise TableError(f"{len(sets)} matched pairs were rated on both sides", fix="At least two are needed.")
     return sets

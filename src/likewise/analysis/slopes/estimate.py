@@ -104,8 +104,9 @@ def grids(ratings: Ratings, counterfactuals: Images, *, threshold: Threshold) ->
         raise TableError("Counterfactuals at fewer than three edit strengths", fix="A slope needs three.")
     ratings.check_units(made.index)
     frame = ratings.frame.dropna(subset=["value"])
+    place = made.index.get_indexer(pd.Index(frame["unit"]))
     for name in ("parent", "level", "identity"):
-        frame[name] = frame["unit"].map(made[name])
+        frame[name] = made[name].array[place]
     frame["present"] = presence(frame, threshold)
     parts = frame.groupby(["rater", "question"], sort=True)
     return [_grid(f"{rater}: {label}", part) for (rater, label), part in parts]

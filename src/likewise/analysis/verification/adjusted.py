@@ -15,6 +15,7 @@ from likewise.analysis.gaps.rating_arrays import RatingArrays, rating_arrays
 from likewise.analysis.gaps.rows import gap_rows
 from likewise.analysis.rating_table import RatingTable
 from likewise.tables import Contrast, Estimates, Images, Matches, Ratings, Trials
+from likewise.tables.checks import among
 
 
 def adjusted_fnmr_gap(
@@ -67,7 +68,7 @@ def rejections(
 def rejected_ratings(rates: Estimates, ratings: Ratings, trials: Trials) -> Iterator[tuple[Ratings, Trials]]:
     """Yield for each threshold of ``rates`` ratings that say whether each genuine trial is rejected, and the trials."""
     genuine, frame = trials.genuine(), ratings.frame
-    frame = frame[frame["unit"].isin(genuine.frame["trial"])]
+    frame = frame[among(frame["unit"], genuine.keys)]
     for point in rates.where(stat="threshold").frame.itertuples():
         rater, _, question = str(point.quantity).partition(": ")
         own = frame[frame["rater"] == rater]

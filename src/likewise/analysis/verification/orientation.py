@@ -12,6 +12,7 @@ from scipy import stats
 
 from likewise.errors import InputError
 from likewise.tables import Ratings, Trials
+from likewise.tables.checks import among
 
 Floats = npt.NDArray[np.float64]
 REVERSED = 0.4  # an AUC below this is not a weak recognizer but a reversed score
@@ -30,7 +31,7 @@ def orientation(ratings: Ratings, trials: Trials) -> dict[str, float]:
     """
     same = trials.frame.set_index("trial")["same"].astype(bool)
     frame = ratings.frame.dropna(subset=["value"])
-    frame = frame[frame["unit"].isin(same.index)]
+    frame = frame[among(frame["unit"], same.index)]
     found = {}
     for rater, part in frame.groupby("rater", sort=True):
         genuine = part["unit"].map(same).to_numpy(dtype=bool)

@@ -15,6 +15,7 @@ from likewise.analysis.gaps.pair_weights import complete_pairs, identity_weights
 from likewise.analysis.verification.operating_points import Codes, Errors, Floats, TrialSample, errors_at
 from likewise.errors import TableError, some
 from likewise.tables import Contrast, Images, Matches, Ratings, Trials
+from likewise.tables.checks import among
 
 Bools = npt.NDArray[np.bool_]
 Weighting = Literal["identity", "trial"]
@@ -115,7 +116,7 @@ class _Layout:
         like all impostor trials, and not by pair: what partners share makes the gap's interval wider than need be.
         """
         rated = complete_pairs(pairs, trials[self.kept & ~self.same])
-        rows = rows & self.kept & trials.isin({*rated["a"], *rated["b"]}).to_numpy()
+        rows = rows & self.kept & among(trials, pd.concat([rated["a"], rated["b"]])).to_numpy()
         return self._take(rows, None) if rows.any() else None
 
     def genuine(self, rows: Bools, weighting: Weighting) -> TrialSample:

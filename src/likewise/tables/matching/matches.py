@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, get_args
 import pandas as pd
 
 from likewise.errors import TableError, some
-from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values
+from likewise.tables.checks import as_keys, need_columns, need_frame, need_numbers, need_unique, need_values, texts
 from likewise.tables.images import Images
 from likewise.tables.matching.match_spec import Estimand, MatchSpec
 from likewise.tables.table import Table
@@ -147,7 +147,7 @@ class Matches(Table):
 
     def _check_sums(self) -> None:
         """Count units, not rows: a unit may be in several. Sides are ``a``, then ``b``; 'all' is both."""
-        a, b = set(self._frame["a"]), set(self._frame["b"])
+        a, b = (set(texts(self._frame[end])) for end in ("a", "b"))
         if list(self.offered) == ["all"] or len(self.offered) > 2:
             self._check_sum("all", sum(self.offered.values()), len(a | b), int(self._dropped["images"].sum()))
             return
