@@ -62,3 +62,8 @@ def test_several_numbers_need_a_usual_name(path):
     path.write_text(SCORES.replace("score", "value"))
     with pytest.raises(LikewiseError, match=r"not obvious in s\.csv"):
         score_columns(path, (), TABLE["img"])
+
+
+def test_a_flag_is_no_score(path):
+    path.write_text("left;right;mated;dissim\n007;008;1;0,31\n007;010;0;0,92\n009;010;1;0,38\n")
+    assert score_columns(path, (), TABLE["img"]).scores == ("dissim",)

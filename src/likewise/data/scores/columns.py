@@ -89,8 +89,8 @@ def guess_levels(table: pd.DataFrame, protected: str) -> tuple[str, str]:
 def score_columns(path: Path, given: Sequence[str], keys: Iterable[str], system: str = "") -> ScoreColumns:
     """Return the columns of a score file: those that are given (a, b, score, ...), else the obvious ones.
 
-    Images are the two columns whose values are keys of the table. The score is the one other column of numbers, or the
-    one with a usual name.
+    Images are the two columns whose values are keys of the table. The score is the one other column of numbers, the
+    one with a usual name, or the only one with more than two values.
     """
     typed, text = read_frame(path)[0], as_text(path)
     named = system or next((str(column) for column in typed.columns if str(column).lower() in _SYSTEM), "")
@@ -114,7 +114,8 @@ def _score(frame: pd.DataFrame, taken: list[str], path: Path) -> tuple[str, ...]
         if str(name) not in taken and pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool
     ]  # fmt: skip
     usual = [name for name in numbers if name.lower() in _SCORE]
-    found = numbers if len(numbers) == 1 else usual
+    graded = [name for name in numbers if frame[name].nunique() > 2]  # two values: a flag, e.g. mated or not
+    found = next((names for names in (numbers, usual, graded) if len(names) == 1), [])
     if len(found) != 1:
         fix = "Name it: --columns LEFT,RIGHT,SCORE (several scores are several systems)."
         raise TableError(f"The score column is not obvious in {path.name} (numbers: {some(numbers, 12)})", fix=fix)
