@@ -20,6 +20,7 @@ from likewise.latents.gradient import (
     shrunk,
     solver_of,
 )
+from likewise.models.generators.curvature import Curvature
 from likewise.simulation.components import Pixels, WorldGenerator
 from tiny import Squares, Tiny
 
@@ -120,6 +121,27 @@ def test_the_preset_goes_the_published_way():
     assert [_pace(share, phase) for share in (0.0, 0.025, 0.05, 0.5, 0.75)] == pytest.approx([0, 0.5, 1, 1, 1])
     assert _pace(0.875, phase) == pytest.approx(0.5)
     assert _pace(0.999, phase) < 0.001
+
+
+def test_a_last_step_that_raises_the_loss_is_taken_back_for_that_image_alone():
+    """A curvature that knows nothing suggests a step of a thousand slopes: too far for the second image only."""
+    tiny, x = Tiny(), targets()
+    cloud = replace(cloud_of(tiny, 0), curvature=Curvature(4, 8, 1))
+    objective = Objective(tiny, Squares(), weight=0.0)
+    loss = objective.toward(torch.from_numpy(x), 32)
+
+    def solved(rate):
+        way = Descent(objective, (Phase(steps=1, lr=rate, size=32, newton=True),), cloud, seed=0)
+        w, left, losses = way.solve(x)
+        np.testing.assert_allclose(left, loss(torch.from_numpy(w)), rtol=1e-5)
+        return w, left, losses[:, 0]
+
+    w, left, first = solved(1.0)
+    assert left[0] < first[0]
+    np.testing.assert_allclose(w[1], cloud.mean.expand(4, -1), atol=1e-6)
+    assert left[1] == pytest.approx(first[1])
+    _, nearer, _ = solved(0.1)
+    assert (nearer < left).all()
 
 
 def test_shrinking_averages():

@@ -1,11 +1,11 @@
-"""Gauss-Newton steps with a known curvature: exact on a quadratic, safe where the curvature is wrong."""
+"""Steps from a known curvature: exact on a quadratic, safe where it is wrong, and each image's own is learned."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from likewise.latents.newton import newton
+from likewise.latents.newton import LENGTHS, Memory, newton
 from likewise.models.generators.curvature import DAMPING, REACH, Curvature
 from likewise.models.training.curvature import fit
 
@@ -73,6 +73,44 @@ def test_a_loss_that_is_not_a_number_leaves_the_start_where_it_is(jacobian):
         lambda w: w.flatten(1).sum(dim=1) * torch.nan, start, curvature_of_squares(jacobian), steps=3, rate=0.5
     )
     torch.testing.assert_close(found, start)
+
+
+def test_the_last_move_is_what_the_memory_makes_of_its_change_of_slope(jacobian):
+    """The secant condition of every quasi-Newton method, for each image; a move that tells nothing changes nothing."""
+    torch.manual_seed(2)
+    made, memory = curvature_of_squares(jacobian), Memory()
+    for _ in range(3):
+        move = torch.randn(2, ROWS, DIM)
+        memory.add(move, move * torch.tensor([2.0, -1.0])[:, None, None], made)  # the second curves downward
+    torch.testing.assert_close(memory.step(2 * move, made)[0], move[0], rtol=1e-4, atol=1e-4)
+    slope = torch.randn(2, ROWS, DIM)
+    torch.testing.assert_close(memory.step(slope, made)[1], made.step(slope)[1])
+
+
+def test_an_image_unlike_the_average_is_learned_on_the_way(jacobian):
+    """The average knows the features, not how much each counts for this image; plain steps do not find out."""
+    own = torch.tensor([0.2, 3.0, 0.3, 2.0, 1.0])[:, None] * jacobian
+    loss, made = squares(own, torch.ones(1, ROWS * DIM) @ own.T), curvature_of_squares(jacobian)
+    start = torch.zeros(1, ROWS, DIM)
+    found, curve = newton(loss, start, made, steps=8, rate=0.2)
+    plain = start
+    for _ in range(8):
+        at = plain.clone().requires_grad_()
+        plain = plain - 0.2 * made.step(torch.autograd.grad(loss(at).sum(), at)[0])
+    assert loss(found)[0] < 0.2 * loss(plain)[0]
+    assert loss(plain)[0] < curve[0, 0]
+
+
+def test_what_was_learned_goes_on_in_the_next_phase(jacobian):
+    own = torch.tensor([0.2, 3.0, 0.3, 2.0, 1.0])[:, None] * jacobian
+    loss, made = squares(own, torch.ones(1, ROWS * DIM) @ own.T), curvature_of_squares(jacobian)
+    memory = Memory()
+    middle, _ = newton(loss, torch.zeros(1, ROWS, DIM), made, steps=5, rate=0.2, memory=memory)
+    assert len(memory.pairs) == 4
+    assert LENGTHS[0] <= memory.length[0] <= LENGTHS[1]
+    found, _ = newton(loss, middle, made, steps=3, rate=0.2, memory=memory)
+    forgetful, _ = newton(loss, middle, made, steps=3, rate=0.2)
+    assert loss(found)[0] < loss(forgetful)[0]
 
 
 def test_the_curvature_of_a_known_jacobian_is_found_from_samples(jacobian):

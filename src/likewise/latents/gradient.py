@@ -6,7 +6,7 @@ The objective, and the way down: how many steps of which kind is a schedule (see
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from likewise.latents.encoder import Start
-from likewise.latents.newton import newton
+from likewise.latents.newton import Memory, newton
 from likewise.latents.noise import NoiseMaps
 from likewise.latents.schedules import ENCODED, NEWTON, REFINE, SINGH2021, Phase
 from likewise.latents.solver import Floats, Solver
@@ -47,20 +47,38 @@ class Objective:
     identity: float = 0.0
     """Weight of one minus the cosine between the recognizer's embeddings."""
 
-    def toward(self, target: Tensor, size: int) -> Callable[[Tensor], Tensor]:
-        """Return the loss ``[n]`` as a function of ``w [n, L, D]``, for targets ``[n, 3, s, s]`` drawn at ``size``."""
+    def toward(self, target: Tensor, size: int) -> Loss:
+        """Return the loss as a function of latents, for targets ``[n, 3, s, s]`` drawn at ``size``."""
         with torch.no_grad():  # the target is embedded once, not at every step
-            goal = self.perceptual.embed(shrunk(target, min(size, COMPARED)))
-            who = self.recognizer.embed_tensor(shrunk(target, min(size, COMPARED))) if self.recognizer else None
+            shown = shrunk(target, min(size, COMPARED))
+            who = self.recognizer.embed_tensor(shown) if self.recognizer else None
+            return Loss(self, self.perceptual.embed(shown), who, size)
 
-        def loss(w: Tensor) -> Tensor:
-            drawn = shrunk(self.generator.draw(w, size=size), COMPARED)
-            found = self.perceptual.between(self.perceptual.embed(drawn), goal) + self.weight * rows_apart(w)
-            if self.recognizer is not None and who is not None:
-                found = found + self.identity * (1 - F.cosine_similarity(self.recognizer.embed_tensor(drawn), who))
-            return found
 
-        return loss
+@dataclass(frozen=True)
+class Loss:
+    """The objective for given images: ``[n]`` of latents ``w [n, L, D]``."""
+
+    objective: Objective
+    goal: Tensor
+    """What the perceptual network sees in the images."""
+    who: Tensor | None
+    """The recognizer's embeddings of them, where one takes part."""
+    size: int
+
+    def __call__(self, w: Tensor) -> Tensor:
+        """Return the loss."""
+        return self.parts(w)[1]
+
+    def parts(self, w: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the perceptual distance alone, and the loss."""
+        of = self.objective
+        drawn = shrunk(of.generator.draw(w, size=self.size), COMPARED)
+        left = of.perceptual.between(of.perceptual.embed(drawn), self.goal)
+        found = left + of.weight * rows_apart(w)
+        if of.recognizer is not None and self.who is not None:
+            found = found + of.identity * (1 - F.cosine_similarity(of.recognizer.embed_tensor(drawn), self.who))
+        return left, found
 
 
 def shrunk(images: Tensor, size: int) -> Tensor:
@@ -91,25 +109,35 @@ class Cloud:
 
 
 def descend(
-    objective: Objective, start: Tensor, target: Tensor, phases: tuple[Phase, ...], *, cloud: Cloud, seed: int
-) -> tuple[Tensor, Tensor]:
+    objective: Objective, start: Tensor, target: Tensor, phases: tuple[Phase, ...], *, cloud: Cloud, seed: int,
+    memory: Memory | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return latents ``[n, L, D]`` and the loss history ``[steps, n]``; images do not interact."""
-    w, losses = start.detach(), []
+    w, losses, memory = start.detach(), [], memory or Memory()
     noise = torch.Generator().manual_seed(seed)
     for phase in phases:
-        w, curve = _go(objective, w, target, phase, cloud, noise)
+        if phase.newton:
+            w, curve = _by_curvature(objective, w, target, phase, cloud, memory)
+        else:
+            w, curve = _by_adam(objective, w, target, phase, cloud, noise)
         losses.append(curve)
     return w, torch.cat(losses)
 
 
-def _go(
+def _by_curvature(
+    objective: Objective, w: Tensor, target: Tensor, phase: Phase, cloud: Cloud, memory: Memory
+) -> tuple[Tensor, Tensor]:
+    """Take steps of Newton's kind; what was learned of an image at one resolution holds at the next."""
+    assert cloud.curvature is not None  # such phases are chosen only where it is known
+    loss = objective.toward(target, phase.size or objective.generator.resolution)
+    return newton(loss, w, cloud.curvature, steps=phase.steps, rate=phase.lr, memory=memory)
+
+
+def _by_adam(
     objective: Objective, w: Tensor, target: Tensor, phase: Phase, cloud: Cloud, noise: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     maps = NoiseMaps(objective.generator, len(w) if phase.noise else 0, seed=noise.initial_seed())
     loss = replace(objective, generator=maps.drawing()).toward(target, phase.size or objective.generator.resolution)
-    if phase.newton:
-        assert cloud.curvature is not None  # such phases are chosen only where it is known
-        return newton(loss, w, cloud.curvature, steps=phase.steps, rate=phase.lr)
     base = w.detach()
     rows = 1 if phase.tie_rows else w.shape[1]
     moved = torch.zeros(w.shape[0], rows, w.shape[2], device=w.device, requires_grad=True)
@@ -185,8 +213,21 @@ class Descent:
             start = self.cloud.curvature.within_reach(start, self._mean())
         if self.phases[0].tie_rows:
             start = start.mean(dim=1, keepdim=True).expand_as(start)
-        w, losses = descend(self.objective, start, target, self.phases, cloud=self.cloud, seed=self.seed)
-        return w.cpu().numpy(), _left(self.objective, w, target, self._size), losses.T.float().numpy()
+        memory = Memory()
+        w, losses = descend(self.objective, start, target, self.phases, cloud=self.cloud, seed=self.seed, memory=memory)
+        w, left = self._settled(w, target, memory)
+        return w.cpu().numpy(), left.double().cpu().numpy(), losses.T.float().numpy()
+
+    @torch.inference_mode()
+    def _settled(self, w: Tensor, target: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """Return latents and the perceptual distance left of each; a last step that raised the loss is taken back."""
+        loss = self.objective.toward(target, self._size or self.objective.generator.resolution)
+        left, found = loss.parts(w)
+        back = memory.worse(found)
+        if memory.base is None or not back.any():
+            return w, left
+        w = torch.where(back[:, None, None], memory.base, w)
+        return w, torch.where(back, loss.parts(w)[0], left)
 
     def _mean(self) -> Tensor:
         return self.cloud.mean.expand(1, self.objective.generator.rows, -1)
@@ -258,16 +299,6 @@ def _phases(method: str, generator: DifferentiableGenerator, *, tied: bool, effo
         for number, phase in enumerate(phases)
     ]
     return tuple(phase for phase in made if phase.steps)
-
-
-def _left(objective: Objective, w: Tensor, target: Tensor, size: int | None) -> Floats:
-    """Return the perceptual distance of what is drawn at this size, image by image to spare memory."""
-    with torch.inference_mode():
-        each = [
-            _apart(objective, shrunk(objective.generator.draw(row[None], size=size), COMPARED), goal[None])
-            for row, goal in zip(w, target, strict=True)
-        ]
-    return np.concatenate(each)
 
 
 def _apart(objective: Objective, drawn: Tensor, target: Tensor) -> Floats:

@@ -7,8 +7,8 @@
   is drawn at low resolution is only nearly the image, and an optimizer finds the difference. A generator without low
   resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents, so that it is
   small where W is narrow. Where there is an encoder (``ENCODED``) its guess is the start, and there are fewer steps; a
-  recognizer is to keep the person. Where the average curvature of the loss is known as well (``NEWTON``), steps go
-  along its inverse (see newton), and a few suffice. How far that holds is in docs/projection.md.
+  recognizer is to keep the person. Where the average curvature of the loss is known as well (``NEWTON``), steps start
+  from its inverse (see newton), and a few suffice. How far that holds is in docs/projection.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Phase:
     whitened: bool = False
     """Whether a step is measured in standard deviations of sampled latents, direction by direction."""
     newton: bool = False
-    """Whether steps are those of Gauss-Newton, at the constant rate ``lr``, instead of Adam's."""
+    """Whether steps are those of Newton's kind, the first at the rate ``lr``, instead of Adam's."""
 
 
 SINGH2021 = (Phase(steps=1000, lr=0.1, noise_factor=0.05, noise=1e5),)
@@ -57,7 +57,8 @@ ENCODED: tuple[Phase, ...] = (
 """From the encoder's guess, which is near. Other numbers, sizes and rates were tried on photographs kept for tuning
 (``benchmarks.projection project --tuning --phases``); docs/projection.md has what came of them."""
 NEWTON: tuple[Phase, ...] = (
-    Phase(steps=4, lr=0.5, size=128, newton=True),
-    Phase(steps=4, lr=0.5, newton=True),
+    Phase(steps=5, lr=0.5, size=128, newton=True),
+    Phase(steps=4, lr=0.5, size=256, newton=True),
+    Phase(steps=2, lr=0.5, newton=True),
 )
 """From the encoder's guess, where the average curvature is known and rows are not tied."""
