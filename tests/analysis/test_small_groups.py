@@ -13,6 +13,7 @@ from likewise.analysis.images.means import image_means
 from likewise.analysis.images.quality import feature_distances
 from likewise.analysis.sensitivity.matched_gaps import sensitivity
 from likewise.analysis.slopes.estimate import slopes
+from likewise.analysis.verdict import verdicts
 from likewise.analysis.verification.error_rates import error_rates
 from likewise.tables import Vectors
 
@@ -136,3 +137,13 @@ def test_matched_error_rates_are_of_pairs_that_both_have_a_trial():
     found = error_rates(lw.Ratings(ratings), lw.Trials(trials), lw.Images(frame), CONTRAST, pairs=pairs, rates=[0.05])
     matched = found.where(stat="fnmr", sample="matched").frame
     assert matched["n"].tolist() == [6, 6]
+
+
+def test_a_gap_rests_on_the_people_of_the_smaller_group():
+    """Three people against two hundred were 203 independent clusters, and had a verdict."""
+    rng = np.random.default_rng(0)
+    frame = images(["female"] * 3 + ["male"] * 200)
+    about = (answered(frame, rng.normal(size=406)), lw.Images(frame), CONTRAST)
+    for found in (gaps(about[0], None, *about[1:]), image_means(*about)):
+        assert found.where(stat="gap").frame["clusters"].tolist() == [3]
+        assert verdicts(found).where(stat="verdict").frame["method"].tolist() == ["interval; too few"]

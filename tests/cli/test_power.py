@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import likewise as lw
+from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 from shell import run
 
 
@@ -13,6 +15,19 @@ def test_power_of_a_design_is_printed(capsys):
 def test_a_pilot_without_artifacts_says_what_is_missing(tmp_path, capsys):
     code, _, err = run(capsys, "power", "--pilot", str(tmp_path))
     assert code == 3 and "images.parquet not found" in err
+
+
+def test_a_pilot_without_error_rates_says_what_to_give_instead(tmp_path, capsys):
+    """'Check --rater' was the advice to somebody who had given none."""
+    ratings, trials, images, _ = VerificationTrials(40, seed=0).tables()
+    found = {"images": images, "trials": trials, "ratings": ratings}
+    for name, table in {**found, "estimates": lw.gaps(ratings, trials, images, CONTRAST)}.items():
+        table.write(tmp_path / f"{name}.parquet")
+    code, _, err = run(capsys, "power", "--pilot", str(tmp_path))
+    assert code == 3 and "give --fnmr and --images" in err
+    lw.error_rates(ratings, trials, images, CONTRAST, rates=[0.05]).write(tmp_path / "estimates.parquet")
+    code, _, err = run(capsys, "power", "--pilot", str(tmp_path), "--rater", "other")
+    assert code == 3 and "Its recognizers: 'simulated'" in err
 
 
 def test_rates_outside_zero_and_one_are_refused(capsys):

@@ -11,7 +11,7 @@ def make_row(**change: object) -> Row:
     """Return a row of Estimates: a significant unmatched gap of 0.2, with these changes."""
     base: Row = {
         "quantity": "arcface: distance", "stat": "gap", "sample": "all", "group": "female - male", "estimate": 0.2,
-        "low": 0.1, "high": 0.3, "level": 0.95, "n": 10, "clusters": 5, "method": "jackknife by identity",
+        "low": 0.1, "high": 0.3, "level": 0.95, "n": 50, "clusters": 25, "method": "jackknife by identity",
     }  # fmt: skip
     return {**base, **change}
 

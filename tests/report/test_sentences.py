@@ -39,7 +39,7 @@ def test_a_gap_that_is_not_significant_is_called_so(contrast):
 )
 def test_a_finding_says_the_verdict_of_the_analysis(contrast, method, words):
     """ "Too few" and "equivalent" were called inconclusive; of five people a number with an interval was printed."""
-    gap = make_row(low=-0.1, high=0.3, clusters=5)
+    gap = make_row(low=-0.1, high=0.3, clusters=5 if "too few" in method else 25)
     assert words in said(contrast, gap, make_point(stat="verdict", sample="all: gap", method=method))
 
 
@@ -156,3 +156,11 @@ def test_the_balance_verdict_names_what_remains():
 def test_other_samples_are_named_too(sample, words):
     rows = [make_point(quantity="age", stat="smd", sample=name, estimate=0.5) for name in ("all", sample)]
     assert f"; {words}, 1 still does: age (0.500)." in balance_verdict(lw.Estimates.of(rows))
+
+
+def test_gaps_of_a_handful_are_no_findings_with_or_without_a_verdict(contrast):
+    """'matched, adjusted, a difference of 0.027 (-1.069 to 1.122)' stood beside a matched gap of two pairs."""
+    few = make_row(sample="matched", stat="adjusted_gap", clusters=2)
+    judged = make_point(stat="verdict", sample="matched: gap", method="interval; too few", clusters=2)
+    for rows in ((make_row(), few), (make_row(), make_row(sample="matched", clusters=2), few, judged)):
+        assert "matched, adjusted, too few people for a conclusion (2 independent clusters)" in said(contrast, *rows)

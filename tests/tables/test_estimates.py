@@ -77,3 +77,17 @@ def test_a_table_from_before_the_column_estimand_is_read(tmp_path):
     old.to_parquet(tmp_path / "old.parquet")
     found = lw.Estimates.read(tmp_path / "old.parquet")
     assert found.frame["estimand"].tolist() == [""]
+
+
+def test_rounding_noise_is_no_number_but_a_p_value_is():
+    """Balance rows of 2.8e-17 and ends of 1.2e-12 were exported."""
+    made = [
+        ("ks", 2.8e-17),
+        ("det", 1.2e-12),
+        ("gap", -3e-17),
+        ("p_value", 1e-12),
+        ("q_bh", 1e-12),
+        ("threshold", 1e-12),
+    ]
+    rows = [{**ROW, "stat": stat, "estimate": value, "low": None, "high": None} for stat, value in made]
+    assert lw.Estimates.of(rows).frame["estimate"].tolist() == [0, 0, 0, 1e-12, 1e-12, 1e-12]

@@ -92,7 +92,8 @@ def audit_power(design: AuditDesign, *, level: float = 0.95, repeats: int = 400,
         for place, sample in enumerate(("all", "matched")):
             found, _ = Gap(arrays, sample, level).gap()
             hits[place] += found.low > 0 or found.high < 0
-    group = f"gap {design.gap:g} at FNMR {design.fnmr:g}, {design.identities} identities, {design.images:g} images each"
+    rates = f"gap {design.gap:.3g} at FNMR {design.fnmr:.3g}"
+    group = f"{rates}, {design.identities} identities, {design.images:.3g} images each"
     rows = []
     for sample, count in zip(("all", "matched"), hits, strict=True):
         low, high = wilson(count / repeats, repeats, level=level)

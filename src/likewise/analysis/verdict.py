@@ -26,11 +26,10 @@ from scipy import stats
 
 from likewise.errors import SpecError
 from likewise.tables import Estimates
-from likewise.tables.estimates import row
+from likewise.tables.estimates import FEW_CLUSTERS, row
 
 Verdict = Literal["different", "equivalent", "inconclusive", "too few"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
-FEW_CLUSTERS = 8  # independent clusters below which no verdict is given
 POWER = 0.8
 _GAPS = ("gap", "adjusted_gap", "regression_gap", "gap_simultaneous", "gap_in_sd", "adjusted_gap_in_sd")
 

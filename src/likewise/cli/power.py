@@ -74,7 +74,7 @@ def _pilot(folder: Path, rater: str) -> Any:
     """Measure the design on the artifacts of a finished audit, at the operating point it has."""
     from likewise.analysis.audit_power import pilot
     from likewise.audit.plan.file import read_plan
-    from likewise.errors import StageError
+    from likewise.errors import StageError, some
     from likewise.tables import Estimates, Images, Ratings, Trials
 
     names = ("images.parquet", "trials.parquet", "ratings.parquet", "estimates.parquet")
@@ -87,7 +87,11 @@ def _pilot(folder: Path, rater: str) -> Any:
     limits = Estimates.read(folder / "estimates.parquet").where(stat="threshold").frame
     own = limits[limits["quantity"].str.startswith(f"{rater}: ")] if rater else limits
     if own.empty:
-        raise StageError(f"No operating point of {rater or 'a recognizer'} in {str(folder)!r}", fix="Check --rater.")
+        known = sorted({name.partition(": ")[0] for name in limits["quantity"]})
+        fix = f"Its recognizers: {some(known)}." if known else (
+            "It has no error rates, for want of impostor trials or of a recognizer: give --fnmr and --images instead."
+        )  # fmt: skip
+        raise StageError(f"No operating point of {rater or 'a recognizer'} in {str(folder)!r}", fix=fix)
     first = own.iloc[0]
     about = (ratings, trials, images, read_plan(folder / "audit.toml").contrast)
     return pilot(*about, threshold=float(first["estimate"]), rater=str(first["quantity"]).partition(": ")[0])

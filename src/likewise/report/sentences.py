@@ -11,6 +11,7 @@ from likewise.report.names import BALANCED, UNMATCHED, Naming, first, plain, qua
 from likewise.report.numbers import confidence, interval, number, p_value, significant
 from likewise.report.operating_points import operating_quantities
 from likewise.tables import Contrast, Estimates
+from likewise.tables.estimates import FEW_CLUSTERS
 
 __all__ = ["balance_verdict", "gap_findings", "interval", "number", "p_value", "sensitivity_sentence", "slope_finding"]
 
@@ -83,13 +84,13 @@ def _stated(row: pd.Series, rows: pd.DataFrame, contrast: Contrast, judged: bool
     Where the analysis judges no gap at all, the interval decides.
     """
     verdict = first(rows, (f"{row['sample']}: {row['stat']}", "verdict"))
+    if row["clusters"] < FEW_CLUSTERS:
+        return f"too few people for a conclusion ({int(row['clusters'])} independent clusters)"
     if not judged or (verdict is not None and verdict["method"].endswith("; different")):
         return _direction(row, contrast)
     if verdict is None:
         return f"a difference of {confidence(row)}"
     word = str(verdict["method"]).rpartition("; ")[2]
-    if word == "too few":
-        return f"too few people for a conclusion ({int(row['clusters'])} independent clusters)"
     return f"{'equivalent within the margin' if word == 'equivalent' else 'inconclusive'}, {confidence(row)}"
 
 

@@ -28,7 +28,8 @@ COLUMNS = (
     "estimand",
 )
 SHOWN = 20  # rows that print(estimates) shows
-_ZERO = 1e-9  # a difference below this is rounding noise, and is stored and printed as 0
+FEW_CLUSTERS = 8  # independent clusters below which nothing is concluded from a gap
+_ZERO = 1e-9  # a difference, ratio or rate below this is rounding noise, and is stored and printed as 0
 
 
 class Estimated(Protocol):
@@ -91,7 +92,7 @@ def row(
         value, low, high, behind = float(found), np.nan, np.nan, n
     else:
         value, low, high, behind = found.estimate, found.low, found.high, found.clusters
-    if stat in STATS and STATS[stat].scale == "difference":
+    if _rounded(stat):
         value, low, high = (0.0 if abs(number) < _ZERO else number for number in (value, low, high))
     if low == high and "; " not in method:
         method = remarked(method, "no variation in this sample, which is not certainty")
@@ -100,6 +101,11 @@ def row(
         "high": high, "level": level, "n": n, "clusters": behind if clusters is None else clusters, "method": method,
         "estimand": estimand,
     }  # fmt: skip
+
+
+def _rounded(stat: str) -> bool:
+    """Whether a tiny number of this statistic is rounding noise: not of p-values, nor in the unit of the answers."""
+    return stat in STATS and STATS[stat].scale != "mean" and not (stat.endswith(("_p", "p_value")) or stat[:2] == "q_")
 
 
 def remarked(method: str, remark: str) -> str:
@@ -153,6 +159,9 @@ class Estimates(Table):
         need_values(frame, [*keys, "method", "estimate", "n", "clusters"], "quantity", "Estimates")
         need_unique(frame, keys, "Estimates")
         _check_stats(frame)
+        rounded = frame["stat"].map({name: _rounded(name) for name in frame["stat"].unique()}).astype(bool)
+        for name in ("estimate", "low", "high"):  # also of rows that were not made by ``row``
+            frame[name] = frame[name].mask(rounded & (frame[name].abs() < _ZERO), 0.0)
         _check_intervals(frame)
         return frame[list(COLUMNS)].astype({"n": "int64", "clusters": "int64"})
 

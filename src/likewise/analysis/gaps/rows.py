@@ -9,6 +9,7 @@ row says so.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -188,10 +189,17 @@ class Gap:
     def _jackknife(self, columns: Floats, statistic: Statistic) -> Interval:
         codes = self._codes(self.arrays.clusterings(paired=self.paired), self.used)
         clusters = self.arrays.pairs if self.paired else None
-        return jackknife(
+        found = jackknife(
             columns[self.used], statistic, codes,
             level=self.level, clusters=clusters, dof=self.dof(), size=self.weight[self.used],
         )  # fmt: skip
+        return replace(found, clusters=min(found.clusters, *self._people()))
+
+    def _people(self) -> tuple[int, int]:
+        """Return the identities of each group in the sample: a gap rests on those of the smaller one."""
+        sides = (self.used & (self.arrays.focal == 1), self.used & (self.arrays.focal == 0))
+        focal, reference = (len(np.unique(self.arrays.identity[side])) for side in sides)
+        return focal, reference
 
     def _correlation(self) -> float:
         """Return the correlation of the two means, over what pairs (and raters) link."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -76,7 +78,9 @@ def _rows(quantity: str, part: pd.DataFrame, contrast: Contrast, sample: str, le
         columns, lambda s: means[0](s) - means[1](s), [codes],
         level=level, dof=welch(columns, means, list(sides.values()), codes),
     )  # fmt: skip
-    return [*rows, row(quantity, "gap", sample, contrast.label, gap, level=level, n=len(value), method=_METHOD)]
+    people = min(int(identity[here].nunique()) for here in sides.values())  # a gap rests on the smaller group
+    write = partial(row, quantity, "gap", sample, contrast.label, level=level, n=len(value), method=_METHOD)
+    return [*rows, write(gap, clusters=people)]
 
 
 def _mean(value: Floats, identity: pd.Series[str], level: float) -> Interval:
