@@ -16,22 +16,28 @@ import shutil
 import time
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import tomlkit
 
 import likewise as lw
+from benchmarks.demo_people import People
+from likewise.analysis.gaps.known_effects import known_effects
 from likewise.audit.stages import enabled_stages
 from likewise.cli.start.demo import IDENTITIES
 from likewise.demo.portraits import Demo
+from likewise.design.balance.weighting import overlap_weights
+from likewise.errors import SpecError
 from likewise.runtime.executor import Executor
 from likewise.runtime.progress import Quiet
-from likewise.simulation.portraits import Portraits
-from likewise.tables import Estimates
+from likewise.simulation.portraits import CONTRAST, COVARIATES, Portraits
 
+PEOPLE, PEOPLE_SEED = 480, 1000
 LEFT_OUT = ("variant", "counterfactual", "validity", "collect")
-SAMPLES = ("all", "matched", "matched + adjusted", "all + adjusted", "overlap-weighted")
+SAMPLES = ("all", "matched", "overlap-weighted")
+STATS = {"gap": "", "adjusted_gap": ", adjusted", "regression_gap": ", regression"}
 
 
 def run_seed(seed: int, folder: Path, identities: int) -> pd.DataFrame:
@@ -46,7 +52,7 @@ def run_seed(seed: int, folder: Path, identities: int) -> pd.DataFrame:
     names = [stage.name for stage in enabled_stages(audit.plan)]
     for name in names[: names.index("estimate") + 1]:
         audit.run(only=name, progress=False)
-    rows = _rows(audit.estimates.frame, Estimates.read(folder / "truth.parquet").frame)
+    rows = _rows(audit.estimates.frame)
     balanced = audit.matches.note.startswith("Balanced")
     return rows.assign(seed=seed, pairs=len(audit.matches), balanced=balanced, cpu=time.process_time() - start)
 
@@ -60,12 +66,44 @@ def _slim(path: Path) -> None:
     path.write_text(tomlkit.dumps(plan), encoding="utf-8")
 
 
-def _rows(estimates: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Set each gap of a recognizer beside the truth of its twins."""
-    truth = known[known["sample"].eq("truth: matched")].set_index("quantity")["estimate"]
-    gaps = estimates[estimates["stat"].eq("gap") & estimates["quantity"].str.endswith(": distance")]
-    gaps = gaps[gaps["sample"].isin(SAMPLES)].assign(truth=gaps["quantity"].map(truth))
-    return gaps[["quantity", "sample", "estimate", "low", "high", "n", "truth"]].reset_index(drop=True)
+def run_world(seed: int, people: People, identities: int, first: int, last: int | None) -> pd.DataFrame:
+    """Draw a world from people with both potential outcomes, match it by the demo's design, and estimate."""
+    start = time.process_time()
+    world = people.world(seed, identities, first=first, last=last)
+    names = [covariate.column for covariate in COVARIATES]
+    trials, features = lw.trials(world.images, seed=seed, genuine="all"), world.features()
+    spec = lw.MatchSpec(method="cardinality", max_smd=0.1, balance=names)
+    pairs = lw.match(world.images, features, CONTRAST, spec, units=trials)
+    ratings, effects = world.rate(trials)
+    weights = _weights(world.images, trials, features, names)
+    common: dict[str, Any] = {"pairs": pairs, "weights": weights}
+    found = lw.gaps(ratings, trials, world.images, CONTRAST, balanced=features, covariates=names, **common)
+    known = known_effects(effects, trials, world.images, CONTRAST, **common)
+    rows = _rows(pd.concat([found.frame, known.frame]))
+    balanced = pairs.note.startswith("Balanced")
+    return rows.assign(seed=seed, pairs=len(pairs), balanced=balanced, cpu=time.process_time() - start)
+
+
+def _weights(images: lw.Images, trials: lw.Trials, features: lw.Vectors, names: list[str]) -> dict[str, pd.Series]:
+    try:
+        found = overlap_weights(images, CONTRAST, covariates=names, units=trials, vectors=features)
+    except SpecError:
+        return {}
+    return {"overlap-weighted": found}
+
+
+def _rows(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Set each gap of a recognizer beside the twins' effect on the units of its own sample."""
+    gaps = estimates[estimates["stat"].isin(STATS) & estimates["quantity"].str.endswith(": distance")]
+    known = gaps[gaps["sample"].str.startswith("truth: ")].set_index(["quantity", "sample"])["estimate"]
+    gaps = gaps[gaps["sample"].isin(SAMPLES)]
+    whose = [
+        sample if f"truth: {sample}" in known.index.get_level_values(1) else "everyone" for sample in gaps["sample"]
+    ]
+    keys = [(quantity, f"truth: {sample}") for quantity, sample in zip(gaps["quantity"], whose, strict=True)]
+    shown = gaps["sample"] + gaps["stat"].map(STATS)
+    found = gaps.assign(truth=known.reindex(keys).to_numpy(), sample=shown)
+    return found[["quantity", "sample", "estimate", "low", "high", "n", "truth"]].reset_index(drop=True)
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
@@ -90,15 +128,21 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=Path("demo_seeds.csv"))
     parser.add_argument("--work", type=Path, default=Path(gettempdir()) / "demo_seeds")
     parser.add_argument("--identities", type=int, default=IDENTITIES)
+    parser.add_argument("--people", type=Path, help="draw worlds from these people (benchmarks.demo_people)")
+    parser.add_argument("--from-identity", type=int, default=0)
+    parser.add_argument("--to-identity", type=int)
     given = parser.parse_args()
+    people = People(Portraits(identities=PEOPLE, seed=PEOPLE_SEED), given.people) if given.people else None
     for seed in range(given.first, given.first + given.seeds):
         there = pd.read_csv(given.keep) if given.keep.is_file() else pd.DataFrame({"seed": []})
         if seed in set(there["seed"]):
             continue
-        folder = given.work / f"{seed:05d}"
-        rows = run_seed(seed, folder, given.identities)
+        if people is not None:
+            rows = run_world(seed, people, given.identities, given.from_identity, given.to_identity)
+        else:
+            rows = run_seed(seed, given.work / f"{seed:05d}", given.identities)
+            shutil.rmtree(given.work / f"{seed:05d}")
         pd.concat([there, rows]).to_csv(given.keep, index=False)
-        shutil.rmtree(folder)
         print(rows.round(4).to_string(index=False), flush=True)
     done = pd.read_csv(given.keep)
     print(done.drop_duplicates("seed")[["seed", "pairs", "balanced", "cpu"]].to_string(index=False))

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from likewise.audit.plan.file import plan_of
-from likewise.demo.portraits import AXES, WEIGHTS, Demo, _mean, attribute_axes
-from likewise.errors import StoreError, TableError
+from likewise.demo.portraits import AXES, WEIGHTS, Demo, attribute_axes, twin_effects
+from likewise.errors import StoreError
 from likewise.latents.directions import shipped
 from likewise.runtime.executor import Executor
 from likewise.runtime.progress import Quiet
@@ -54,13 +54,25 @@ def test_axes_change_one_score_each_and_gender_increases_toward_the_focal_level(
     np.testing.assert_allclose(axes.scores[0], sign * directions.gradients[row])
 
 
-def test_effect_on_twins_is_a_mean_with_an_interval():
-    change = np.random.default_rng(0).normal(0.1, 1, 50)
-    row = _mean("dlib: distance", change).frame.iloc[0]
-    assert row["estimate"] == pytest.approx(change.mean())
-    assert row["low"] < row["estimate"] < row["high"]
-    with pytest.raises(TableError, match="dlib: distance: faces were detected for only 1 identities"):
-        _mean("dlib: distance", change[:1])
+class Lines:
+    """A recognizer whose embedding is a number and whose distance is a difference."""
+
+    name = "lines"
+
+    def distance(self, a, b):
+        return np.abs(a - b)[:, 0]
+
+
+def test_effects_on_twins_are_focal_less_reference_on_the_same_trial():
+    portraits = Portraits(identities=8, seed=1)
+    own = np.arange(24.0)[:, None]
+    found = twin_effects(portraits, own, 3 * own, Lines())  # type: ignore[arg-type]
+    assert len(found) == 8 * 3
+    assert set(found["quantity"]) == {"lines: distance"}
+    sign = found["a"].map(portraits.table().attribute("drawn_gender").eq("female")).map({True: -1, False: 1})
+    apart = found["b"].str[-1].astype(int) - found["a"].str[-1].astype(int)
+    np.testing.assert_allclose(found["effect"], 2 * sign * apart)  # twins are farther apart by twice the distance
+    assert (found["a"].str[:5] == found["b"].str[:5]).all()
 
 
 def test_images_of_other_settings_are_refused(tmp_path):

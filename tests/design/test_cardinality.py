@@ -96,7 +96,7 @@ def test_what_cannot_be_balanced_is_refused():
     images = lw.Images(pd.DataFrame({"image": range(8), "identity": range(8), "sex": ["F", "M"] * 4}))
     between = lw.Vectors(images.keys, (images.frame[["sex"]] == "F").to_numpy(float), source="the attribute itself")
     spec, contrast = lw.MatchSpec(method="cardinality"), lw.Contrast("sex", "F", "M")
-    with pytest.raises(SpecError, match="constant within each group"):
+    with pytest.raises(SpecError, match="Number 1 of the vectors is constant within each group"):
         lw.match(images, between, contrast, spec)
     wide = lw.Vectors(images.keys, np.random.default_rng(0).normal(size=(8, 401)), source="wide")
     with pytest.raises(SpecError, match="401 numbers are too many"):

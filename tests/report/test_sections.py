@@ -348,3 +348,12 @@ def test_ground_truth_is_set_beside_the_estimates_of_its_sample():
     assert (unmatched["true"], unmatched["covered"], unmatched["sample"]) == ("0.250", "yes", "unmatched, unadjusted")
     assert (matched["true"], matched["covered"], matched["sample"]) == ("0.500", "no", "matched, adjusted")
     assert truth_rows(EMPTY) == []
+
+
+def test_ground_truth_of_a_sample_is_that_of_its_own_units():
+    rows = [make_row(), make_row(sample="matched"), make_row(sample="counterfactual")]
+    own = {"method": "ground truth, mean over the sample's own units", "n": 68}
+    rows += [make_point(sample="truth: matched", estimate=0.5, **own)]
+    rows += [make_point(sample="truth: everyone", estimate=0.25, **own)]
+    found = {row["sample"]: (row["true"], row["of"]) for row in truth_rows(lw.Estimates.of(rows))}
+    assert found == {"matched": ("0.500", "matched (68)"), "counterfactual edits": ("0.250", "everyone")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from likewise.audit.described import described_columns, described_numbers
 from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
+from likewise.design.cardinality.matching import NO_LEVEL
 from likewise.design.features import (
     Floats,
     freed_components,
@@ -138,15 +138,19 @@ def matched_or_nearest(
     attribute itself. Half of the smaller group is a round number: fewer pairs are closer. Part of the bias is left
     (``benchmarks/fallback_bias.py``), so the design is called not balanced wherever its estimates stand.
     """
-    with suppress(SeparatedError):
+    reason = ""
+    try:
         found = matched(context, spec, progress, kind=kind)
-        if len(found) or spec.method != "cardinality":
+        if len(found) or spec.method != "cardinality" or NO_LEVEL in found.note:  # no other design has pairs then
             return found
+    except SeparatedError as error:
+        reason = f" ({str(error).partition('. ')[0]})"
     second = matched(context, closest_pairs(spec, _smaller_group(context)), progress, kind=kind)
     note = (
-        f"Not balanced: no sample has every balanced number within {spec.tolerance:g}, so the closest pairs are taken "
-        f"({len(second)}, of at most half of the smaller group). The vectors may hold the attribute itself: name its "
-        "own direction (own or own_step in [units]), balance columns of the table ([encode] columns), or add images"
+        f"Not balanced: no sample has every balanced number within {spec.tolerance:g}{reason}, so the closest pairs "
+        f"are taken ({len(second)}, of at most half of the smaller group). The vectors may hold the attribute itself: "
+        "name its own direction (own or own_step in [units]), balance columns of the table ([encode] columns), or add "
+        "images"
     )
     context.notes.append(f"{note}.")
     return second.with_note(note)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from likewise.audit.folder.store import PLAN
 from likewise.demo.data_sections import data_sections
@@ -23,11 +25,8 @@ from likewise.runtime.cpu import configure_cpu
 from likewise.runtime.executor import Executor
 from likewise.runtime.pixels import ImageFolder
 from likewise.runtime.progress import Reporter
-from likewise.runtime.registry import Generator, create
+from likewise.runtime.registry import Generator, Recognizer, create
 from likewise.simulation.portraits import CONTRAST, COVARIATES, AttributeAxes, Portraits
-from likewise.stats.jackknife import jackknife
-from likewise.tables import Estimates
-from likewise.tables.estimates import row
 from likewise.tables.io import write_frame, write_text
 
 GENERATOR = "mobilestylegan"
@@ -40,15 +39,15 @@ WEIGHTS = (
 AXES = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
          "smile": "predicted_smile"}  # fmt: skip
 """The shipped direction of each attribute axis of the portraits."""
-_CHUNK, LEVEL = 24, 0.95
-OWN_STEP, RESPONSE_FACES = "own_step.npz", 24
+_CHUNK = 24
+OWN_STEP, EFFECTS, RESPONSE_FACES = "own_step.npz", "effects.parquet", 24
 _SETTINGS = "portraits.txt"  # the settings of the portraits in a folder, so that others are not mistaken for them
 
 _PLAN = """\
 # Portraits of {identities} synthetic identities, {images_each} images each, by {generator}.
 # Age, glasses, smile and light are associated with gender (confounding {confounding:g}).
-# They are audited as if they were photographs. truth.parquet has the ground truth, measured on counterfactual twins
-# that differ in gender only; the report shows it beside the estimates.
+# They are audited as if they were photographs. effects.parquet has the ground truth of every trial, measured on
+# counterfactual twins that differ in gender only; the report shows its mean over each estimate's own trials.
 {data}
 [project]                        # matched pairs: project each image into the latent space
 generator = "{generator}"
@@ -102,6 +101,7 @@ options = {{ path = "people.csv" }}
 
 [estimate]
 truth = "truth.parquet"
+effects = "{effects}"
 
 [report]
 title = "Synthetic identities"
@@ -160,9 +160,8 @@ class Demo:
         generator = create("generator", GENERATOR)
         axes = attribute_axes(shipped(GENERATOR), generator)
         configure_cpu(self.executor)
-        two = [image for k in (0, 1) for image in self.portraits.images[k :: self.portraits.images_each]]
         for place, twins in (("images", False), ("twins", True)):
-            wanted = two if twins else self.portraits.images
+            wanted = self.portraits.images
             work = self.portraits.work(
                 self.folder / place, self.portraits.latents(generator, axes, twins=twins), GENERATOR
             )
@@ -173,8 +172,8 @@ class Demo:
         step.write(self.folder / OWN_STEP)
         self.portraits.table().write(self.folder / "faces.csv")
         write_frame(self.folder / "people.csv", self.portraits.chances())
-        known = [self.portraits.truth(), *(self._twin_effect(name) for name in RECOGNIZERS)]
-        Estimates.together(known).write(self.folder / "truth.parquet")
+        self.portraits.truth().write(self.folder / "truth.parquet")
+        write_frame(self.folder / EFFECTS, pd.concat([self._twin_effects(name) for name in RECOGNIZERS]))
         write_text(self.folder / PLAN, plan)
         self.reporter.say(
             f"demo: wrote {self.portraits.identities} identities and their counterfactual twins to {self.folder}/"
@@ -197,38 +196,42 @@ class Demo:
         )
         names = [covariate.column for covariate in COVARIATES]
         return _PLAN.format(
-            own_step=OWN_STEP, covariates=", ".join(f'"{name}"' for name in names),
+            own_step=OWN_STEP, effects=EFFECTS, covariates=", ".join(f'"{name}"' for name in names),
             identities=self.portraits.identities, images_each=self.portraits.images_each, generator=GENERATOR,
             confounding=self.portraits.confounding,
             data=data_sections(self.portraits.seed, names, CONTRAST),
             raters="".join(_RATER.format(name=name) for name in RECOGNIZERS), engine=engine,
         )  # fmt: skip
 
-    def _twin_effect(self, name: str) -> Estimates:
-        """Rate two images of every identity and of its twin: mean of focal - reference over the identities."""
-        recognizer = create("recognizer", name)
-        each = self.portraits.images_each
-        firsts, seconds = (self.portraits.images[start::each] for start in (0, 1))
-        keys = [f"{place}/{image}" for place in ("images", "twins") for image in [*firsts, *seconds]]
+    def _twin_effects(self, name: str) -> pd.DataFrame:
+        """Rate every genuine trial and its twin: ``a``, ``b``, ``quantity`` and the effect, focal - reference."""
+        recognizer, images = create("recognizer", name), self.portraits.images
+        keys = [f"{place}/{image}" for place in ("images", "twins") for image in images]
         work = Embedding(name, {}, ImageFolder(self.folder, {key: f"{key}.png" for key in keys}))
         with self.reporter.task(f"twins: {name}", len(keys)) as progress:
             parts = [result["e"] for result in self.executor.map(work, keys, progress=progress)]
-        own, own_other, twin, twin_other = np.split(np.concatenate(parts), 4)
-        side = self.portraits.table().attribute(CONTRAST.column).loc[firsts].eq(CONTRAST.focal).to_numpy() * 2.0 - 1
-        change = side * (recognizer.distance(own, own_other) - recognizer.distance(twin, twin_other))
-        return _mean(f"{recognizer.name}: distance", change[np.isfinite(change)])
+        found = twin_effects(self.portraits, *np.split(np.concatenate(parts), 2), recognizer)
+        if found["effect"].notna().sum() < 2:
+            problem = f"{recognizer.name}: faces were detected in too few images and their twins"
+            raise TableError(problem, fix="Use more identities.")
+        return found.dropna(subset=["effect"])
 
 
-def _mean(quantity: str, change: np.ndarray) -> Estimates:
-    if len(change) < 2:
-        problem = f"{quantity}: faces were detected for only {len(change)} identities and their twins"
-        raise TableError(problem, fix="Use more identities.")
-    columns = np.column_stack([np.ones(len(change)), change])
-    found = jackknife(columns, lambda total: total[..., 1] / total[..., 0], [np.arange(len(change))], level=LEVEL)
-    method = "ground truth (counterfactual twins)"
-    return Estimates.of(
-        [row(quantity, "gap", "truth: matched", CONTRAST.label, found, level=LEVEL, n=len(change), method=method)]
-    )
+def twin_effects(portraits: Portraits, own: np.ndarray, twin: np.ndarray, recognizer: Recognizer) -> pd.DataFrame:
+    """Return the effect of the attribute on every genuine trial, from embeddings of the images and of their twins.
+
+    The effect is the distance as the focal level less the distance as the reference level, of the same two images.
+    """
+    each, images = portraits.images_each, portraits.images
+    two = [(at + i, at + j) for at in range(0, len(images), each) for i, j in combinations(range(each), 2)]
+    a, b = np.array(two).T
+    focal = portraits.table().attribute(CONTRAST.column).eq(CONTRAST.focal).to_numpy()[a]
+    change = recognizer.distance(own[a], own[b]) - recognizer.distance(twin[a], twin[b])
+    names = np.array(images)
+    return pd.DataFrame(
+        {"a": names[a], "b": names[b], "quantity": f"{recognizer.name}: distance",
+         "effect": np.where(focal, change, -change)}
+    )  # fmt: skip
 
 
 def make_demo(folder: Path, *, identities: int, confounding: float, seed: int, reporter: Reporter) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +79,22 @@ class Naming:
             return self.adjusted if stat.startswith("adjusted") else self.matched
         known = {"all": UNMATCHED, "counterfactual": EDITED, "weighted": "overlap-weighted", "left out": "excluded"}
         return known.get(sample, sample)
+
+
+def truth_of(sample: str, known: Iterable[str]) -> str:
+    """Return which of the known samples has the ground truth of an estimate's sample; nothing where none has.
+
+    The unmatched gap has its own: the effect and the confounding together. Other samples have the effect on their own
+    units where it is known, else the effect on everyone, else that of the matched sample.
+
+    Examples
+    --------
+    >>> truth_of("overlap-weighted", ["truth: everyone", "truth: matched"])
+    'truth: everyone'
+    """
+    wanted = [f"truth: {sample}", *([] if sample == "all" else ["truth: everyone", "truth: matched"])]
+    there = set(known)
+    return next((name for name in wanted if name in there), "")
 
 
 def imbalance(method: str) -> str:

@@ -189,9 +189,7 @@ class Rendering:
         """Render these images and return how many were new."""
         wanted = [image for image in images if not self.path(image).is_file()]
         if wanted:
-            w = np.stack([self.plan[image][0] for image in wanted])
-            light = np.array([self.plan[image][1] for image in wanted])
-            for image, picture in zip(wanted, self._lit(w, light), strict=True):
+            for image, picture in zip(wanted, self.pictures(wanted), strict=True):
                 save(self.path(image), picture)
         return {"drawn": np.array(len(wanted))}
 
@@ -199,7 +197,10 @@ class Rendering:
         """Return the file of an image."""
         return self.folder / f"{image}.png"
 
-    def _lit(self, w: Array, light: Floats) -> Pictures:
+    def pictures(self, images: list[str]) -> Pictures:
+        """Render these images, ``[n, H, W, 3]``."""
+        w = np.stack([self.plan[image][0] for image in images])
+        light = np.array([self.plan[image][1] for image in images])
         generator = create("generator", self.generator)
         signals = generator.synthesize(np.repeat(w[:, None], generator.rows, axis=1), self.size)
         exposed = (signals + 1) * (1 + EXPOSURE * light[:, None, None, None]) - 1

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from likewise.analysis.gaps.estimate import gaps
+from likewise.analysis.gaps.known_effects import known_effects
 from likewise.analysis.sensitivity.matched_gaps import sensitivity
 from likewise.analysis.specification_curve import specification_curve
 from likewise.audit.context import StageContext
@@ -16,6 +17,7 @@ from likewise.audit.matching import features_of
 from likewise.design.balance.weighting import entropy_weights, overlap_weights
 from likewise.errors import SpecError, TableError
 from likewise.tables import Estimates, Matches, Ratings, Trials
+from likewise.tables.io import read_frame
 
 
 def gap_estimates(
@@ -45,6 +47,7 @@ def gap_estimates(
         found = [estimate(ratings)]
     except TableError:
         ratings, found = _one_by_one(context, ratings, estimate, panel)
+    found += _known(context, genuine, matched, beside.get("weights")) if panel is None else []
     if not closely or not found or matched is None:
         return found
     found += _curve(context, ratings, genuine, pairs, common)
@@ -54,6 +57,17 @@ def gap_estimates(
         "sensitivity to unmeasured confounding",
         lambda: sensitivity(ratings, genuine, images, contrast, pairs=pairs, **hidden),
     )
+
+
+def _known(
+    context: StageContext, genuine: Trials | None, pairs: Matches | None, weights: dict[str, pd.Series] | None
+) -> list[Estimates]:
+    """Return the ground truth of every sample, where the plan names known effects by trial."""
+    path = context.plan.estimate.effects
+    if not path or genuine is None:
+        return []
+    effects, _ = read_frame(context.file(path), text=("a", "b", "quantity"))
+    return [known_effects(effects, genuine, context.images(), context.plan.contrast, pairs=pairs, weights=weights)]
 
 
 def _one_by_one(

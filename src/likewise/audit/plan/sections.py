@@ -147,6 +147,9 @@ class EstimatePlan:
     """The same for mean answers, in standard deviations of the answers."""
     truth: str = ""
     """A file of known values to show beside the estimates (ground truth of a simulation)."""
+    effects: str = ""
+    """A table of known effects by trial (``a``, ``b``, ``quantity``, ``effect``): their mean over each sample's own
+    units is shown beside its estimate (ground truth of a simulation)."""
     made_by: str = ""
     """The column that separates generated images from real ones ..."""
     generated: str = ""
@@ -186,7 +189,9 @@ class EstimatePlan:
     def files(self) -> tuple[str, ...]:
         """The files that it names."""
         return tuple(
-            path for path in (self.truth, self.features, self.logits, self.reference, self.true_labels) if path
+            path
+            for path in (self.truth, self.effects, self.features, self.logits, self.reference, self.true_labels)
+            if path
         )
 
 

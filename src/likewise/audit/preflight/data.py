@@ -13,6 +13,7 @@ from likewise.audit.plan.model import Plan
 from likewise.audit.preflight.levels import missing_levels, other_spellings, values_in_no_group
 from likewise.audit.preflight.problem import Check
 from likewise.data.layouts import listed_images
+from likewise.design.units import DIFFERENCE, MEAN
 from likewise.errors import ContrastError, ImageError, LikewiseError, TableError, nearest, some
 from likewise.runtime.pixels import FORMATS, decode, find
 from likewise.tables import Images
@@ -72,7 +73,8 @@ def _named_columns(plan: Plan) -> dict[str, Iterable[str]]:
     named: dict[str, Iterable[str]] = {"covariates": plan.covariates}
     for where, spec in specs.items():
         calipers = [name for name, _ in spec.caliper if name not in ("distance", "score")]
-        named[where] = [*spec.exact, *spec.score_on, *calipers, *(name for name, _ in spec.reference_where)]
+        columns = [*spec.exact, *spec.balance, *spec.score_on, *calipers, *(name for name, _ in spec.reference_where)]
+        named[where] = [name.removesuffix(MEAN).removesuffix(DIFFERENCE) for name in columns]
     estimate = plan.estimate
     named["[estimate]"] = [name for name in (estimate.made_by, estimate.term, *estimate.measured) if name]
     named["[groups]"] = plan.groups.by if plan.groups else ()

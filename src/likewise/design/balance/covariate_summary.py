@@ -156,9 +156,3 @@ def numeric_covariates(faces: Images, names: Sequence[str]) -> dict[str, pd.Seri
         for word in sorted(column.dropna().unique()):
             columns[f"{name}: {word}"] = (column == word).astype("float64").where(column.notna())
     return columns
-
-
-def numeric_columns(faces: Images, names: Sequence[str], units: Sequence[str]) -> Floats:
-    """Return the covariates of these units as numbers ``[n, k]``."""
-    columns = [column.loc[list(units)].to_numpy() for column in numeric_covariates(faces, names).values()]
-    return np.stack(columns, axis=1) if columns else np.empty((len(units), 0))

@@ -102,7 +102,7 @@ def described_units(
         columns |= {name: column.reindex(faces.keys) for name, column in scored.items()}
     if units is None:
         return faces, columns
-    made = trial_units(faces, units, contrast, MatchSpec())
+    made = trial_units(faces, units, contrast, MatchSpec(both_sides="drop"))  # describes a sample, chooses none
     ends = [made.ends[end].to_numpy() for end in ("a", "b")]
     found: dict[str, pd.Series] = {}
     for name, column in columns.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from likewise.design.balance.covariate_summary import numeric_columns
+from likewise.design.balance.covariate_summary import numeric_covariates
 from likewise.design.cardinality.problem import Problem
 from likewise.design.cardinality.sample import largest_balanced
 from likewise.design.constraints import Within, need_column, rules
@@ -25,6 +26,8 @@ from likewise.tables import Contrast, Images, MatchSpec, Vectors
 
 Floats = npt.NDArray[np.float64]
 _AT_ONCE = 1024  # focal units that are compared with the other side together
+NO_LEVEL = "has units of both groups"
+"""How the note goes on where exact columns leave no pair."""
 _EMPTY = ("no level, focal", "no level, reference")
 
 
@@ -52,8 +55,14 @@ class Cardinal:
         sides = points(self.vectors, self.offered.focal, self.offered.reference, plain)
         own = np.concatenate([side.at(np.arange(len(side), dtype=np.intp)) for side in sides])
         units = [*self.offered.focal, *self.offered.reference]
-        columns = numeric_columns(self.images, self.spec.balance, units)
-        return standardized(np.column_stack([own, columns]), len(self.offered.focal))
+        columns = {
+            name: column.loc[units] for name, column in numeric_covariates(self.images, self.spec.balance).items()
+        }
+        names = [
+            *(f"number {place + 1} of the vectors" for place in range(own.shape[1])),
+            *(f"covariate {name!r}" for name in columns),
+        ]
+        return standardized(np.column_stack([own, *columns.values()]), len(self.offered.focal), names)
 
     def strata(self) -> npt.NDArray[np.int64]:
         """Return the level of all exact columns together; units with an empty cell have no counterpart."""
@@ -67,7 +76,7 @@ class Cardinal:
         return pd.factorize(names, sort=True)[0].astype(np.int64)
 
 
-def standardized(numbers: Floats, focal: int) -> Floats:
+def standardized(numbers: Floats, focal: int, names: Sequence[str] = ()) -> Floats:
     """Divide by the standard deviation pooled within the sides; leave out what does not vary within them.
 
     Variances are over n, not n - 1, so that an SMD of ``balance`` is never larger than the one that is bounded here.
@@ -78,9 +87,11 @@ def standardized(numbers: Floats, focal: int) -> Floats:
     spread = np.sqrt(np.mean(variances, axis=0))
     varies = spread > 1e-12 * np.abs(numbers).max(axis=0, initial=1.0)
     apart = np.abs(numbers[:focal].mean(axis=0) - numbers[focal:].mean(axis=0))
-    if (~varies & (apart > 0)).any():
+    if (separated := np.flatnonzero(~varies & (apart > 0))).size:
+        name = names[separated[0]] if separated[0] < len(names) else "a number"
         fix = "Leave it out: no sample can be balanced in it."
-        raise SeparatedError("A number is constant within each group and differs between them", fix=fix)
+        problem = f"{name[0].upper()}{name[1:]} is constant within each group and differs between them"
+        raise SeparatedError(problem, fix=fix)
     if not varies.any():
         fix = "Check the vectors: they are the same for all units."
         raise VectorError("No number varies: there is nothing to balance", fix=fix)
@@ -125,7 +136,7 @@ def balanced_search(given: Cardinal, threads: int, memory: int) -> Search:
     if not found.size:
         note = f"No sample is balanced within {spec.tolerance:g}: raise max_smd, or balance fewer numbers"
     if not problem.sizes(np.ones(len(problem.focal), dtype=bool)).all(axis=0).any():
-        note = f"No level of {', '.join(spec.exact)} (exact) has units of both groups: remove the column, or group it"
+        note = f"No level of {', '.join(spec.exact)} (exact) {NO_LEVEL}: remove the column, or group it"
     proof = {f"max_smd {spec.tolerance:g}": problem.holds(found.chosen)}
     return Search(taken, sides[0], sides[1], used, note, proof=proof)
 

@@ -26,7 +26,7 @@ from likewise.report.figures.style import (
     legend,
     text,
 )
-from likewise.report.names import Naming, measure
+from likewise.report.names import Naming, measure, truth_of
 from likewise.tables import Estimates
 
 _LOOKS = {
@@ -214,8 +214,8 @@ def _one_quantity(estimates: Estimates, quantity: str | None) -> pd.DataFrame:
 
 
 def _draw_truth(axes: Axes, frame: pd.DataFrame, sample: str, height: float) -> None:
-    known = "truth: all" if sample == "all" else "truth: matched"
-    truth = frame[(frame["sample"] == known) & (frame["stat"] == "gap")]
+    gaps = frame[frame["stat"] == "gap"]
+    truth = gaps[gaps["sample"] == truth_of(sample, gaps["sample"])]
     if len(truth):
         axes.plot(truth["estimate"], [height], "|", color=TRUE, markersize=22, markeredgewidth=2.5)
 

@@ -74,7 +74,7 @@ def _jointly(context: StageContext, found: Estimates, pairs: Matches) -> list[Es
         if len(binary) > 1:
             parts.append(joint(images, contrast, enough, covariates=binary))
     else:
-        made = trial_units(images, units, contrast, MatchSpec())
+        made = trial_units(images, units, contrast, MatchSpec(both_sides="drop"))
         vectors = None if vectors is None else made.vectors(mean_row(vectors))
         images = unit_images(images, contrast, names, units)
         names = [name for name in images.attributes if name != contrast.column]

@@ -55,7 +55,8 @@ class Estimate(Stage):
         design: dict[str, Any] = {"contrast": asdict(plan.contrast), "covariates": list(plan.covariates)}
         design |= {"match": plan.match.to_dict(), "units": asdict(plan.units)}
         groups = {"groups": asdict(plan.groups)} if plan.groups else {}
-        return {**design, **asdict(plan.estimate), **groups, **rater_options_plain(plan)}
+        own = {name: value for name, value in asdict(plan.estimate).items() if name != "effects" or value}
+        return {**design, **own, **groups, **rater_options_plain(plan)}
 
     def files(self, plan: Plan) -> tuple[str, ...]:
         """Return the files that the section names."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from likewise.report.names import EDITED, UNMATCHED, Naming, first, is_label, quantity, without_simulation
+from likewise.report.names import EDITED, UNMATCHED, Naming, first, is_label, quantity, truth_of, without_simulation
 from likewise.report.numbers import confidence, interval, p_equals, signed, significant
 from likewise.tables import Contrast, Estimates
 
@@ -138,7 +138,7 @@ def _designs(rows: pd.DataFrame, naming: Naming) -> tuple[Design, ...]:
 
 def _design(label: str, stat: str, row: pd.Series, rows: pd.DataFrame, sign: float) -> Design:
     sample = row["sample"]
-    known = first(rows, ("truth: all" if sample == "all" else "truth: matched", "gap_in_sd"))
+    known = first(rows, (truth_of(sample, rows["sample"]), "gap_in_sd"))
     plain = first(rows, (sample, stat))
     low, high = sorted((sign * row["low"], sign * row["high"]))
     kind = sample if sample in ("all", "counterfactual") else "adjusted" if stat == "adjusted_gap" else "matched"

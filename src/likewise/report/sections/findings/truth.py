@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from likewise.report.names import Naming, quantity
+from likewise.report.names import Naming, quantity, truth_of
 from likewise.report.numbers import TINY, interval, number
 from likewise.tables import Estimates
 
@@ -20,8 +20,10 @@ def truth_rows(estimates: Estimates, naming: Naming | None = None) -> list[dict[
     simulated = frame["sample"].str.startswith("truth: ")
     rows = []
     for _, true in frame[simulated].iterrows():
-        own = frame[~simulated & (frame["quantity"] == true["quantity"]) & frame["stat"].isin(_stats_of(true))]
-        own = own[(own["sample"] == "all") == (true["sample"] == "truth: all")]
+        same = frame["quantity"] == true["quantity"]
+        own = frame[~simulated & same & frame["stat"].isin(_stats_of(true))]
+        others = frame.loc[simulated & same & (frame["stat"] == true["stat"]), "sample"].tolist()
+        own = own[[truth_of(sample, others) == true["sample"] for sample in own["sample"]]]
         rows += [_row(row, true, names) for _, row in own.iterrows()]
     return rows
 
@@ -30,8 +32,17 @@ def _row(row: pd.Series, true: pd.Series, naming: Naming) -> dict[str, str]:
     covered = row["low"] - TINY <= true["estimate"] <= row["high"] + TINY
     return {
         "quantity": quantity(row["quantity"]), "sample": naming.sample(row["sample"], row["stat"]),
-        "true": number(true["estimate"]), "estimate": interval(row), "covered": "yes" if covered else "no",
+        "true": number(true["estimate"]), "estimate": interval(row), "of": _estimand(true),
+        "covered": "yes" if covered else "no",
     }  # fmt: skip
+
+
+def _estimand(true: pd.Series) -> str:
+    """Say whose effect the truth is: of the estimate's own units, where it is known by unit."""
+    if "own units" not in str(true["method"]):
+        return "everyone"
+    sample = str(true["sample"]).removeprefix("truth: ")
+    return f"{sample} ({int(true['n'])})" if sample != "everyone" else sample
 
 
 def _stats_of(true: pd.Series) -> list[str]:
