@@ -58,7 +58,7 @@ def draw(folder: Path, portraits: Portraits) -> None:
             signals = pictures.transpose(0, 3, 1, 2).astype(np.float32) / 127.5 - 1
             kept[f"{arm} latents"] = start(torch.from_numpy(signals)).numpy()[:, _ROWS]
             kept |= {f"{arm} {name}": np.asarray(model.embed(pictures)) for name, model in models.items()}
-        np.savez(target.with_suffix(".part.npz"), **kept)
+        np.savez(target.with_suffix(".part.npz"), **kept)  # type: ignore[arg-type]
         target.with_suffix(".part.npz").rename(target)
 
 
@@ -87,7 +87,8 @@ class People:
 
     def own_step(self) -> Floats:
         """Return what the encoder reads as the contrast alone, ``[D]``."""
-        return np.asarray(np.load(self.folder / "own_step.npy"), dtype=np.float64).mean(axis=(0, 1))
+        step: Floats = np.load(self.folder / "own_step.npy").astype(np.float64).mean(axis=(0, 1))
+        return step
 
     def chance_of_focal(self) -> Floats:
         """Return the probability of the focal group given the covariates of all images, one per identity.

@@ -72,7 +72,7 @@ def run_world(seed: int, people: People, identities: int, first: int, last: int 
     world = people.world(seed, identities, first=first, last=last)
     names = [covariate.column for covariate in COVARIATES]
     trials, features = lw.trials(world.images, seed=seed, genuine="all"), world.features()
-    spec = lw.MatchSpec(method="cardinality", max_smd=0.1, balance=names)
+    spec = lw.MatchSpec(method="cardinality", max_smd=0.1, balance=tuple(names))
     pairs = lw.match(world.images, features, CONTRAST, spec, units=trials)
     ratings, effects = world.rate(trials)
     weights = _weights(world.images, trials, features, names)

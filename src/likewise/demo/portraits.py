@@ -33,7 +33,7 @@ GENERATOR = "mobilestylegan"
 RECOGNIZERS = ("dlib", "faceplugin")
 WEIGHTS = (
     "mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface", "dlib-landmarks-5", "dlib-resnet",
-    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "faceres", "emotion",
+    "faceplugin", "efficientnet-lite0", "selfie-multiclass", "faceres", "emotion", "sface", "yunet",
 )  # fmt: skip
 """Weights that the demo's plan needs."""
 AXES = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
@@ -85,15 +85,15 @@ name = "efficientnet-lite"
 [counterfactual]                 # counterfactual edits: only the attribute changes
 editor = "direction"
 attribute = "predicted_gender"
-options = {{ latents = "latents", size = 256, detail = "drawn" }}
+options = {{ size = 256, detail = "keep", method = "quick", perceptual = "lpips-alex" }}
 mask = "none"                    # "skin" for photographs: pixels outside the mask do not change
-strengths = [-2, -1, 0, 1, 2]
+strengths = [-1, -0.5, 0, 0.5, 1]
 most = 20
 
 [validity]                       # validity of the edits: the attribute changed and nothing else did; invalid edits are
 target = "faceres-gender: female"     # excluded from the slopes, and counted
 held = ["emotion: happy", "faceres-age: 40-49 + 50-59 + 60-69 + 70 or more"]
-recognizer = ""                  # none here: the fast encoder does not preserve the identity well enough
+recognizer = "sface"             # the same person, by a recognizer that is not under audit
 
 [collect]                        # human study: simulated raters use the study's own pages
 crowd = "study"
@@ -210,7 +210,8 @@ class Demo:
         work = Embedding(name, {}, ImageFolder(self.folder, {key: f"{key}.png" for key in keys}))
         with self.reporter.task(f"twins: {name}", len(keys)) as progress:
             parts = [result["e"] for result in self.executor.map(work, keys, progress=progress)]
-        found = twin_effects(self.portraits, *np.split(np.concatenate(parts), 2), recognizer)
+        own, twin = np.split(np.concatenate(parts), 2)
+        found = twin_effects(self.portraits, own, twin, recognizer)
         if found["effect"].notna().sum() < 2:
             problem = f"{recognizer.name}: faces were detected in too few images and their twins"
             raise TableError(problem, fix="Use more identities.")
