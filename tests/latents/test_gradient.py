@@ -144,6 +144,36 @@ def test_a_last_step_that_raises_the_loss_is_taken_back_for_that_image_alone():
     assert (nearer < left).all()
 
 
+class Suspicion:
+    """Suspects the first two of three images; its start is right for the first and wrong for the second."""
+
+    def __init__(self, truth):
+        self.truth = truth
+
+    def suspected(self, w):
+        return torch.tensor([True, True, False])
+
+    def put_on(self, w):
+        assert len(w) == 2
+        return torch.stack([self.truth[0], w[1] + 5])
+
+    def band(self, images):
+        return images[..., 8:16, :]
+
+
+def test_a_second_start_is_taken_where_the_eyes_then_come_nearer():
+    tiny, x = Tiny(), torch.from_numpy(targets(3))
+    truth = torch.from_numpy(np.repeat(tiny.sample_w(3, 1)[:, None], tiny.rows, axis=1))
+    cloud = replace(cloud_of(tiny, 0), curvature=Curvature(4, 8, 1))
+    objective = Objective(tiny, Squares(), weight=0.0)
+    start = cloud.mean.expand(3, 4, -1)
+    for steps in (1, 3):  # a single step is too few to compare
+        way = Descent(objective, (Phase(steps=steps, lr=1e-3, size=32, newton=True),), cloud, 0, None, Suspicion(truth))
+        found = way._with_eyeglasses(start, x)
+        assert torch.equal(found[1:], start[1:])
+        assert torch.equal(found[0], truth[0] if steps == 3 else start[0])
+
+
 def test_shrinking_averages():
     x = torch.arange(16.0).reshape(1, 1, 4, 4)
     assert shrunk(x, 2).flatten().tolist() == [2.5, 4.5, 10.5, 12.5]

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from likewise.latents.encoder import Start
+from likewise.latents.encoder import Eyeglasses, Start, eyeglasses_of
 from likewise.latents.newton import Memory, newton
 from likewise.latents.noise import NoiseMaps
 from likewise.latents.schedules import ENCODED, NEWTON, REFINE, SINGH2021, Phase
@@ -33,6 +33,7 @@ from likewise.runtime.registry import Array, Generator, Perceptual, Recognizer, 
 IDENTITY = "mobilefacenet"  # the recognizer of the identity loss
 SAME_PERSON, SAME_PERSON_NEWTON = 0.3, 0.6  # the weight of 1 - cosine, chosen with either kind of steps
 ON_GPU = 4  # images at once on a GPU: each takes some gigabytes at 1024 px
+TRIED = 3  # steps after which a start with eyeglasses is compared with one without
 COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
 
 
@@ -181,6 +182,8 @@ class Descent:
     seed: int
     encoded: Start | None = None
     """The encoder's guess; None starts from the mean latent."""
+    eyeglasses: Eyeglasses | None = None
+    """Where a guess may lack them, a second start wears some."""
 
     @property
     def batch(self) -> int:
@@ -213,10 +216,32 @@ class Descent:
             start = self.cloud.curvature.within_reach(start, self._mean())
         if self.phases[0].tie_rows:
             start = start.mean(dim=1, keepdim=True).expand_as(start)
+        start = self._with_eyeglasses(start, target)
         memory = Memory()
         w, losses = descend(self.objective, start, target, self.phases, cloud=self.cloud, seed=self.seed, memory=memory)
         w, left = self._settled(w, target, memory)
         return w.cpu().numpy(), left.double().cpu().numpy(), losses.T.float().numpy()
+
+    def _with_eyeglasses(self, start: Tensor, target: Tensor) -> Tensor:
+        """Return starts; a suspected one wears eyeglasses if the eyes then come nearer to the image in a few steps."""
+        if self.eyeglasses is None or not self.phases[0].newton or self.phases[0].steps < TRIED:
+            return start
+        some = self.eyeglasses.suspected(start).nonzero()[:, 0]
+        if not len(some):
+            return start
+        worn = self.eyeglasses.put_on(start[some])
+        apart, apart_worn = (self._eyes_apart(each, target[some], self.eyeglasses) for each in (start[some], worn))
+        chosen = torch.where((apart_worn < apart)[:, None, None], worn, start[some])
+        return start.index_copy(0, some, chosen)
+
+    def _eyes_apart(self, start: Tensor, target: Tensor, eyeglasses: Eyeglasses) -> Tensor:
+        """Return how far the eyes are from the image's after a few steps of the first phase, ``[n]``."""
+        phase = replace(self.phases[0], steps=TRIED)
+        w, _ = descend(self.objective, start, target, (phase,), cloud=self.cloud, seed=self.seed)
+        with torch.inference_mode():
+            drawn = shrunk(self.objective.generator.draw(w, size=phase.size), COMPARED)
+            pair = (eyeglasses.band(each) for each in (drawn, shrunk(target, drawn.shape[-1])))
+            return self.objective.perceptual.compare(*pair)
 
     @torch.inference_mode()
     def _settled(self, w: Tensor, target: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
@@ -256,7 +281,8 @@ def solver_of(
     )
     schedule = ("encoded" if cloud.curvature is None else "newton") if encoded else method
     phases = _phases(schedule, drawing, tied=tied, effort=effort)
-    way = Descent(objective, phases, cloud, seed, Start(generator) if encoded else None)
+    start = (Start(generator), eyeglasses_of(generator)) if encoded else (None, None)
+    way = Descent(objective, phases, cloud, seed, *start)
     parts = {"encoder start": FAMILY} if encoded else {}
     if objective.recognizer is not None:
         parts[f"identity by {who}"] = objective.recognizer.family

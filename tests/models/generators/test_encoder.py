@@ -8,7 +8,8 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from likewise.errors import PluginError
-from likewise.latents.encoder import encoder_solver
+from likewise.latents.directions import shipped
+from likewise.latents.encoder import Eyeglasses, encoder_solver, eyeglasses_of
 from likewise.latents.projection import ProjectSpec, solver
 from likewise.models.generators.encoder import (
     FILE,
@@ -102,6 +103,24 @@ def test_a_part_of_the_latents_is_compared_whatever_the_batch(generator):
     assert (np.isfinite(solve.from_mean(images)) == np.isfinite(left)).all()
     one_by_one = np.concatenate([solve(image[None])[1] for image in images])
     np.testing.assert_allclose(one_by_one, left, rtol=1e-3)
+
+
+def test_eyeglasses_are_put_on_and_other_attributes_held(generator):
+    """A start that may lack eyeglasses is moved to the score of a face that wears some; one that has them is left."""
+    known, glasses = shipped("mobilestylegan"), eyeglasses_of(generator)
+    w = torch.from_numpy(generator.sample_w(40, seed=11))[:, None].repeat(1, generator.rows, 1)
+    worn = glasses.put_on(w)
+    change = (worn - w).mean(dim=1).numpy() @ known.gradients.T
+    held = [name not in ("predicted_eyeglasses", "measured_background") for name in known.names]
+    np.testing.assert_allclose(change[:, held], 0, atol=1e-3)
+    scores = (w[:, 0].numpy() - generator.mean_w()) @ known.gradients[known.names.index("predicted_eyeglasses")]
+    between = (scores > Eyeglasses.SUSPECTED) & (scores < Eyeglasses.WORN)
+    assert 0 < between.sum() < 40
+    np.testing.assert_array_equal(glasses.suspected(w), between)
+    after = scores + change[:, known.names.index("predicted_eyeglasses")]
+    np.testing.assert_allclose(after, Eyeglasses.WORN, atol=1e-3)
+    assert glasses.band(generator.draw(w[:1], size=64)).shape == (1, 3, 26, 78)
+    assert eyeglasses_of(Tiny()) is None
 
 
 def test_another_generator_is_refused(generator, weights, tmp_path):
