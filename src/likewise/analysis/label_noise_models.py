@@ -25,7 +25,7 @@ from likewise.analysis.label_noise import Phases, check_labels
 from likewise.analysis.rating_table import RatingTable
 from likewise.errors import InputError
 from likewise.stats.intervals import Interval
-from likewise.stats.jackknife import covariance, effective_clusters
+from likewise.stats.jackknife import covariance
 from likewise.tables import Contrast, Estimates, Images, Ratings, Trials
 from likewise.tables.estimates import remarked, row
 
@@ -67,7 +67,7 @@ def imputed_gaps(
     def found(laid: Phases, y: Floats) -> tuple[Interval, str]:
         rng = np.random.default_rng(seed)
         draws = np.array([_gap_of(laid, _imputed(laid, y, rng), y) for _ in range(imputations)])  # [m, 2]
-        interval = _rubin(draws, effective_clusters(laid.codes) - 1, int(laid.codes.max()) + 1, level)
+        interval = _rubin(draws, laid.known, int(laid.codes.max()) + 1, level)
         return interval, f"multiple imputation ({imputations}), jackknife by identity, Rubin"
 
     return _gaps(RatingTable(ratings, trials, images, contrast), labels, contrast, found, sample=IMPUTED, level=level)
@@ -143,14 +143,19 @@ def _gap_of(laid: Phases, member: Floats, y: Floats) -> tuple[float, float]:
 
 
 def _imputed(laid: Phases, y: Floats, rng: np.random.Generator) -> Floats:
-    """Draw the true group of unlabeled rows from a model fitted to resampled labeled identities."""
+    """Draw the true group of unlabeled rows from a model fitted to resampled labeled identities.
+
+    An identity has one true group, so that the model errs for all of its images together: they share one random number.
+    Drawn image by image the errors averaged out, and intervals held in 92 to 94 %.
+    """
     z = (y - y.mean()) / (y.std() or 1.0)
     design = np.column_stack([np.ones(len(y)), laid.predicted, z, laid.predicted * z])
     people = np.unique(laid.codes[laid.labeled])
-    count = np.bincount(rng.choice(people, len(people)), minlength=int(laid.codes.max()) + 1)[laid.codes]
-    beta = _logistic(design[laid.labeled], laid.true[laid.labeled], count[laid.labeled].astype(np.float64))
+    count_of = np.bincount(rng.choice(people, len(people)), minlength=int(laid.codes.max()) + 1)
+    count = count_of[laid.codes[laid.labeled]].astype(np.float64)
+    beta = _logistic(design[laid.labeled], laid.true[laid.labeled], count)
     chance = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
-    drawn = (rng.random(len(y)) < chance).astype(np.float64)
+    drawn = (rng.random(len(count_of))[laid.codes] < chance).astype(np.float64)
     member: Floats = np.where(laid.labeled, laid.true, drawn)
     return member
 
