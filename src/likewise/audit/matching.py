@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from likewise.audit.context import StageContext
-from likewise.audit.described import described_columns, described_numbers
+from likewise.audit.described import RESPONSE, described_columns, described_numbers, own_part
 from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
@@ -167,7 +167,9 @@ def features_of(context: StageContext) -> Vectors | None:
     found = _vector_features(context)
     if found is None or not context.plan.units.described:
         return found
-    return joined(mean_row(found), described_numbers(context.images().subset(found.keys), context.plan))
+    direction = conditional_direction(context.plan)
+    own = own_part(context.path(RESPONSE), context.latents(), direction["gradient"]) if direction else None
+    return joined(mean_row(found), described_numbers(context.images().subset(found.keys), context.plan, own))
 
 
 def _vector_features(context: StageContext) -> Vectors | None:
@@ -186,7 +188,7 @@ def _vector_features(context: StageContext) -> Vectors | None:
             return without_direction(vectors, **_given_step(context)) if units.own_step else vectors
         beside = len(described_columns(context.plan)) if units.described else 0
         count = min(count, max(_smaller_group(context) // PEOPLE_EACH - beside, 2))
-    own_direction = _given_step(context) if units.own_step else _conditional_direction(context)
+    own_direction = _given_step(context) if units.own_step else _noted_direction(context)
     return freed_components(vectors, count, **own_direction)
 
 
@@ -208,18 +210,23 @@ def _smaller_group(context: StageContext) -> int:
     return min(images.identities.loc[side.index[side == sign]].nunique() for sign in (1, -1))
 
 
-def _conditional_direction(context: StageContext) -> dict[str, Any]:
-    """Return the step and the gradient of the contrast's own attribute; nothing where no direction is known."""
-    plan = context.plan
-    if not plan.projects or plan.project.generator not in shipped_names():
-        return {}
-    known = shipped(plan.project.generator)
-    same = own_directions(known.names, plan.contrast.column)
-    if not plan.units.own and len(same) != 1:
+def _noted_direction(context: StageContext) -> dict[str, Any]:
+    """Return the conditional direction; a note says where a generator has none for the contrast."""
+    plan, found = context.plan, conditional_direction(context.plan)
+    if not found and plan.projects and plan.project.generator in shipped_names():
         context.notes.append(
             f"No shipped direction is that of {plan.contrast.column!r}, so that the attribute itself is part of what "
             "is balanced. Name its direction as own in [units], if there is one."
         )
+    return found
+
+
+def conditional_direction(plan: Plan) -> dict[str, Any]:
+    """Return the step and the gradient of the contrast's own attribute; nothing where no direction is known."""
+    if not plan.projects or plan.project.generator not in shipped_names():
+        return {}
+    known = shipped(plan.project.generator)
+    if not plan.units.own and len(own_directions(known.names, plan.contrast.column)) != 1:
         return {}
     own = left_out_direction(plan)
     step = known.step(own, hold=[name for name in known.names if name != own])

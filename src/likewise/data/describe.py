@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.data.describe_spec import OF_FACES, POSE, TEXT, TONE, DescribeSpec
+from likewise.data.describe_spec import OF_FACES, POSE, SHAPE, TEXT, TONE, DescribeSpec
 from likewise.data.pictures import Pictures, PictureSource, picture_source
 from likewise.errors import ImageError, SpecError, some
 from likewise.models.classifiers.faces import Age, Emotion, FaceResAge, FaceResGender, Gender
@@ -25,6 +25,7 @@ from likewise.models.perception.color import brightness, lightness, sharpness, s
 from likewise.models.perception.glasses import WORN, worn_share
 from likewise.models.perception.pose import MeshPose, PointsPose
 from likewise.models.perception.segmentation import CLASSES, SIDE, Segmenter, one_piece, square
+from likewise.models.perception.shape import shapes
 from likewise.runtime.executor import Executor, Progress, Result
 from likewise.tables import Images
 
@@ -53,6 +54,7 @@ class Describer:
         self.gender = _GENDERS[spec.gender]() if spec.wants("predicted_gender") else None
         self.age = _AGES[spec.age]() if spec.wants("predicted_age") else None
         self.pose = _POSES[spec.pose]() if spec.wants(*POSE) else None
+        self.mesh = MeshPose() if spec.wants(*SHAPE) else None
         self.emotion = Emotion() if spec.wants("predicted_smile") else None
         self.segmenter = Segmenter() if spec.wants(*TONE, "predicted_eyeglasses") else None
         self.detector = detector(spec.detector) if spec.wants(*OF_FACES) else None
@@ -80,6 +82,8 @@ class Describer:
         if self.pose is not None:
             pose = self.pose.pose(seen)
             made |= dict(zip(POSE, (pose.yaw, pose.pitch, pose.roll), strict=True))
+        if self.mesh is not None:
+            made |= dict(zip(SHAPE, shapes(self.mesh.meshes(seen)).T, strict=True))
         return made
 
     def made_by(self) -> dict[str, str]:
@@ -91,6 +95,7 @@ class Describer:
             "predicted_smile": f"{self.emotion.name} (happy){found}" if self.emotion else "",
             "predicted_eyeglasses": f"{self.segmenter.name} (others at the eyes){found}" if self.segmenter else "",
             **dict.fromkeys(POSE, f"{self.pose.name}{found}" if self.pose else ""),
+            **dict.fromkeys(SHAPE, f"points of {self.mesh.name}{found}" if self.mesh else ""),
             **dict.fromkeys(TONE, f"pixels, mask by {self.segmenter.name}" if self.segmenter else ""),
             "measured_brightness": "pixels",
             "measured_sharpness": f"pixels{found}",
@@ -99,7 +104,7 @@ class Describer:
 
     def licenses(self) -> dict[str, str]:
         """Return the licenses of all networks that were used."""
-        parts = (self.gender, self.age, self.emotion, self.pose, self.segmenter)
+        parts = (self.gender, self.age, self.emotion, self.pose, self.mesh, self.segmenter)
         found = {f"detector {self.detector.name}": self.detector.license} if self.detector is not None else {}
         return {part.name: part.license for part in parts if part is not None} | found
 

@@ -9,11 +9,13 @@ from likewise.errors import SpecError, nearest, some
 POSE = ("predicted_yaw", "predicted_pitch", "predicted_roll")
 TONE = ("measured_ita", "measured_hue", "measured_background")
 LOOK = ("measured_brightness", "measured_sharpness")
+SHAPE = ("measured_mouth_opening", "measured_mouth_width", "measured_face_width", "measured_jaw_width")
+"""Measured on the mesh; only where they are named."""
 COLUMNS = (
     "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, *TONE, *LOOK,
 )  # fmt: skip
 OF_FACES = (
-    "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, "measured_sharpness",
+    "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, *SHAPE, "measured_sharpness",
 )  # fmt: skip
 """The columns for which faces have to be found."""
 TEXT = ("predicted_gender", "predicted_eyeglasses")
@@ -38,9 +40,10 @@ class DescribeSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        unknown = [column for column in self.columns if column not in COLUMNS]
+        every = (*COLUMNS, *SHAPE)
+        unknown = [column for column in self.columns if column not in every]
         if unknown or not self.columns:
-            fix = (nearest(unknown[0], COLUMNS) if unknown else "") or f"Choose from {some(COLUMNS, 16)}."
+            fix = (nearest(unknown[0], every) if unknown else "") or f"Choose from {some(every, 16)}."
             problem = f"Unknown column to describe: {some(unknown)}" if unknown else "columns of [describe] is empty"
             raise SpecError(problem, fix=fix)
         for option, known in KNOWN.items():

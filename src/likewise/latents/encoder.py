@@ -155,6 +155,13 @@ def encoded_step(generator: Generator, step: npt.ArrayLike, *, faces: int, seed:
     return Vectors([KEY], change.astype(np.float32), source=f"response to a step, {faces} faces")
 
 
+def encoded_signals(generator: Generator, signals: Signals) -> Array:
+    """Return the latents ``[n, L, D]`` that the encoder gives to signals ``[n, 3, s, s]``."""
+    start = Start(generator)
+    parts = [start(torch.from_numpy(signals[at : at + BATCH])).cpu().numpy() for at in range(0, len(signals), BATCH)]
+    return np.concatenate(parts)
+
+
 def _encoded(generator: MobileStyleGAN, start: Start, w: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
     """Draw latents ``[n, D]`` and encode the drawings."""
     parts = []

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.audit.described import described_numbers
+from likewise.audit.described import OwnPart, described_numbers, measured_response
 from likewise.audit.stages import enabled_stages, plan_of
+from likewise.data.describe_spec import DescribeSpec
 from likewise.errors import PlanError
 from likewise.simulation.scene import FACTORS, see
 
@@ -77,3 +78,38 @@ def test_images_without_a_face_are_kept_and_the_own_attribute_is_left_out():
     assert found.values.shape == (4, 5)  # age, three levels of eyeglasses, missing
     assert np.isfinite(found.values).all()
     assert abs(found.values[1, 0]) < 1e-6  # the mean in place of the age
+
+
+def test_what_a_column_owes_to_the_attribute_itself_is_removed():
+    frame = pd.DataFrame({"image": list("1234"), "identity": list("abcd"), "predicted_age": [30.0, 34, 40, 44]})
+    plan = plan_of(PLAN + '[describe]\ncolumns = ["predicted_age"]\n')
+    own = OwnPart(pd.Series([0.0, 2.0, 0.0, 2.0], index=list("1234")), {"predicted_age": 2.0})
+    freed = described_numbers(lw.Images(frame), plan, own).values[:, 0]
+    np.testing.assert_allclose(freed, [-1, -1, 1, 1], atol=1e-6)
+    plain = described_numbers(lw.Images(frame), plan).values[:, 0]
+    assert len(set(plain.round(4))) == 4
+
+
+class Drawn:
+    """A generator of flat gray pictures whose brightness is the first number of the latent; it has no encoder."""
+
+    rows, resolution = 1, 256
+
+    def mean_w(self):
+        return np.zeros(2, np.float32)
+
+    def sample_w(self, count, seed):
+        return np.random.default_rng(seed).normal(0, 0.1, (count, 2)).astype(np.float32)
+
+    def synthesize(self, w, size):
+        return np.broadcast_to(0.2 * w[:, 0, 0, None, None, None], (len(w), 3, size, size)).astype(np.float32)
+
+
+def test_the_response_is_measured_on_drawn_faces():
+    spec = DescribeSpec(columns=("measured_brightness",))
+    along = measured_response(Drawn(), [1.0, 0.0], [2.0, 0.0], spec, faces=4)["measured_brightness"]
+    twice = measured_response(Drawn(), [1.0, 0.0], [1.0, 0.0], spec, faces=4)["measured_brightness"]
+    assert along > 1
+    assert twice == pytest.approx(2 * along)
+    aside = measured_response(Drawn(), [0.0, 1.0], [0.0, 1.0], spec, faces=4)["measured_brightness"]
+    assert aside == pytest.approx(0, abs=1e-6)

@@ -14,15 +14,13 @@ Floats = npt.NDArray[np.float64]
 _EYES = (33, 263)  # outer corners; the mesh's numbers
 _LIPS, _MOUTH = (13, 14), (61, 291)  # inner lips; corners of the mouth
 _FACE, _JAW, _HEIGHT = (234, 454), (132, 361), (10, 152)  # at the ears, at the jaw's angles; forehead and chin
-SHAPE = ("measured_mouth_opening", "measured_mouth_width", "measured_face_width", "measured_jaw_width")
-"""The columns, in the order of ``shapes``."""
 
 
 def shapes(mesh: npt.NDArray[np.floating]) -> Floats:
-    """Return the shape ``[n, 4]`` of meshes ``[n, 468, 3]``; NaN where there is no face.
+    """Return the shape ``[n, 4]`` of meshes ``[n, 468, 3]``: opening and width of the mouth, width of face and of jaw.
 
-    The opening of the mouth and its width are relative to the distance of the eyes' outer corners. The widths of face
-    (at the ears) and of jaw (at the mouth's height) are relative to the height of the face.
+    NaN where there is no face. Opening and width of the mouth are relative to the distance of the eyes' outer corners.
+    The widths of face (at the ears) and of jaw (at the mouth's height) are relative to the height of the face.
     """
     points = np.asarray(mesh, dtype=np.float64)
     eyes, height = _apart(points, _EYES), _apart(points, _HEIGHT)
