@@ -1,11 +1,12 @@
 """How comparable are label-free matched pairs of real photographs? Beside the paper's way and a randomized experiment.
 
-    python -m benchmarks.balance_pool --latents FILE.npy [--half report] [--pairs 100 200 300] [--keep ROWS.csv]
+    python -m benchmarks.balance_pool --latents FILE.npy [--described FILE.parquet] [--half report]
+        [--pairs 100 200 300] [--keep ROWS.csv]
 
 Needs the pool of CelebA-HQ that LIKEWISE_DATA names (10,772 photographs, 2,430 identities; none is shown or kept).
-FILE holds the encoder's latents, computed once if it is missing (minutes). The identities are split in two halves at
-random: designs are chosen on ``choose`` and reported on ``report``. Every design is measured by covariates that were
-not used for matching: the absolute standardized difference of a trial's mean, and of the difference of its two images,
+FILE holds the encoder's latents (or the described columns), computed once if it is missing (minutes). The identities
+are split in two halves at random: designs are chosen on ``choose`` and reported on ``report``. Every design is measured
+by covariates that were not used for matching: the absolute standardized difference of a trial's mean, and of the difference of its two images,
 averaged over eleven attributes; its standard deviation is over bootstrap samples of pairs. A randomized experiment with
 as many pairs has sqrt(2 / pairs) sqrt(2 / pi) by chance alone.
 """
@@ -16,6 +17,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +26,17 @@ import pandas as pd
 
 import likewise as lw
 from benchmarks.projection import DATA
+from likewise.audit.described import OwnPart, measured_response
+from likewise.data.describe_spec import SHAPE, DescribeSpec
 from likewise.design.features import freed_components, joined, scores
+from likewise.runtime.executor import Executor
+from likewise.runtime.registry import create
 
 MEASURED = (
     "Young", "Smiling", "Mouth_Slightly_Open", "Eyeglasses", "Wearing_Hat", "Blurry", "Pale_Skin", "Chubby",
     "Double_Chin", "Gray_Hair", "Narrow_Eyes",
 )  # fmt: skip
+DESCRIBED = ("predicted_age", "predicted_smile", *SHAPE)
 CONTRAST = lw.Contrast("perceived_gender", "female", "male")
 GROUPS = (4, 6, 13)  # rows of W+ that the encoder places together
 Floats = npt.NDArray[np.float64]
@@ -42,6 +49,8 @@ class Half:
     images: lw.Images
     latents: lw.Vectors
     trials: lw.Trials
+    described: pd.DataFrame | None = None
+    """By image, the columns ``DESCRIBED``."""
 
     def mean_row(self) -> lw.Vectors:
         """Return the mean over all rows of W+."""
@@ -67,8 +76,44 @@ class Half:
         whole = lw.Vectors(self.latents.keys, np.repeat(self.latents.values, GROUPS, axis=1), source="encoder")
         return freed_components(whole, count, step=step, gradient=known.gradients[known.names.index(own)])
 
+    def shapes(self, *, freed: bool = True) -> lw.Vectors:
+        """Return the described columns, by default without what they owe to gender itself."""
+        if self.described is None:
+            raise SystemExit("Designs with described columns need --described FILE.parquet.")
+        table = self.described.loc[self.images.keys].astype("float64")
+        table = table.fillna(table.mean())
+        if freed:
+            gradient, response = own_response()
+            score = pd.Series(self.mean_row().values @ gradient, index=self.images.keys)
+            own = OwnPart(score, response)
+            table = table.apply(own.freed)
+        return lw.Vectors(self.images.keys, table.to_numpy(), source="described")
 
-def halves(latents: Path) -> dict[str, Half]:
+
+@cache
+def own_response() -> tuple[Floats, dict[str, float]]:
+    """Return the gradient of gender's score, and how the described columns respond to it on drawn faces."""
+    from likewise.latents.directions import shipped  # noqa: PLC0415  (loads scikit-learn)
+
+    known, own = shipped("mobilestylegan"), "predicted_gender"
+    step = known.step(own, hold=[name for name in known.names if name != own])
+    gradient = np.asarray(known.gradients[known.names.index(own)], dtype=np.float64)
+    generator = create("generator", "mobilestylegan", {})
+    return gradient, measured_response(generator, step, gradient, DescribeSpec(columns=DESCRIBED))
+
+
+def described(names: list[str], target: Path) -> pd.DataFrame:
+    """Describe the photographs, or read what was described; a stopped run goes on."""
+    if not target.exists():
+        images = lw.Images(pd.DataFrame({"image": names, "identity": names}))
+        folder = DATA / "celebahq" / "images"
+        spec = DescribeSpec(columns=DESCRIBED)
+        made = lw.describe(images, folder, spec=spec, executor=Executor(chunk=64), folder=target.with_suffix(".parts"))
+        made.frame[["image", *DESCRIBED]].to_parquet(target)
+    return pd.read_parquet(target).set_index("image")
+
+
+def halves(latents: Path, described_file: Path | None = None) -> dict[str, Half]:
     """Read the pool and split its identities at random."""
     pool = pd.read_csv(DATA / "celebahq" / "pool.csv")
     table = pd.read_parquet(DATA / "celebahq" / "faces.parquet").set_index("celebahq_index").loc[pool["celebahq_index"]]
@@ -77,6 +122,7 @@ def halves(latents: Path) -> dict[str, Half]:
     for name in MEASURED:
         frame[name] = (table[name].to_numpy() > 0).astype(float)
     values = np.load(latents) if latents.exists() else encoded(pool["image"].astype(str).tolist(), latents)
+    more = described(pool["image"].astype(str).tolist(), described_file) if described_file else None
     one = frame.groupby("identity")["perceived_gender"].nunique()
     people = np.random.default_rng(0).permutation(sorted(one.index[one == 1]))
     found = {}
@@ -84,7 +130,10 @@ def halves(latents: Path) -> dict[str, Half]:
         rows = frame["identity"].isin(chosen).to_numpy()
         images = lw.Images(frame[rows])
         found[name] = Half(
-            images, lw.Vectors(images.keys, values[rows], source="encoder"), lw.trials(images, seed=0, genuine="all")
+            images,
+            lw.Vectors(images.keys, values[rows], source="encoder"),
+            lw.trials(images, seed=0, genuine="all"),
+            more,
         )
     return found
 
@@ -182,6 +231,11 @@ def scores_and(count: int) -> Callable[[Half], lw.Vectors]:
     return lambda half: joined(half.scores(), half.components(count, freed=True))
 
 
+def components_and_shapes(count: int, *, freed: bool) -> Callable[[Half], lw.Vectors]:
+    """Return components and described columns side by side."""
+    return lambda half: joined(half.components(count, freed=True), half.shapes(freed=freed))
+
+
 DESIGNS: dict[str, Design] = {
     "unmatched": unmatched,
     "one image, all rows, equally difficult references (the paper's way)": images(lambda h: h.latents, references=True),
@@ -194,6 +248,12 @@ DESIGNS: dict[str, Design] = {
         lambda h: h.components(40, freed=True)
     ),
     "trials, scores and these 40 components, cardinality": cardinality(scores_and(40)),
+    "trials, these 40 components and six described columns, cardinality": cardinality(
+        components_and_shapes(40, freed=False)
+    ),
+    "trials, these 40 components and six described columns without their own part, cardinality": cardinality(
+        components_and_shapes(40, freed=True)
+    ),
 }
 
 
@@ -226,13 +286,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--latents", type=Path, required=True)
+    parser.add_argument("--described", type=Path, help="Parquet of described columns, computed if missing")
     parser.add_argument("--half", choices=("choose", "report"), default="report")
     parser.add_argument("--pairs", type=int, nargs="*", default=[100, 200, 300])
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--designs", nargs="*", default=list(DESIGNS))
     parser.add_argument("--keep", type=Path, help="CSV to which every row is added; a stopped run goes on from it")
     options = parser.parse_args()
-    half = halves(options.latents)[options.half]
+    half = halves(options.latents, options.described)[options.half]
     sides_ = CONTRAST.side(half.images).value_counts().to_dict()
     print(f"{len(half.images)} images ({sides_}), {len(half.trials)} genuine trials")
     done = pd.read_csv(options.keep) if options.keep and options.keep.exists() else pd.DataFrame({"design": []})

@@ -122,7 +122,7 @@ def measured_response(
 
 def _drawn(generator: Any, w: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
     rows = np.repeat(w[:, None].astype(np.float32), generator.rows, axis=1)
-    return np.clip(generator.synthesize(rows, 256), -1, 1).astype(np.float32)
+    return np.asarray(np.clip(generator.synthesize(rows, 256), -1, 1), dtype=np.float32)
 
 
 def _scores(
