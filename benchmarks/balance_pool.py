@@ -6,9 +6,9 @@
 Needs the pool of CelebA-HQ that LIKEWISE_DATA names (10,772 photographs, 2,430 identities; none is shown or kept).
 FILE holds the encoder's latents (or the described columns), computed once if it is missing (minutes). The identities
 are split in two halves at random: designs are chosen on ``choose`` and reported on ``report``. Every design is measured
-by covariates that were not used for matching: the absolute standardized difference of a trial's mean, and of the difference of its two images,
-averaged over eleven attributes; its standard deviation is over bootstrap samples of pairs. A randomized experiment with
-as many pairs has sqrt(2 / pairs) sqrt(2 / pi) by chance alone.
+by covariates that were not used for matching: the absolute standardized difference of a trial's mean, and of the
+difference of its two images, averaged over eleven attributes; its standard deviation is over bootstrap samples of
+pairs. A randomized experiment with as many pairs has sqrt(2 / pairs) sqrt(2 / pi) by chance alone.
 """
 
 from __future__ import annotations
