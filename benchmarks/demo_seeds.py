@@ -4,9 +4,13 @@ Run: python -m benchmarks.demo_seeds [SEEDS] [--first 0] [--keep demo_seeds.csv]
 
 Each seed draws the identities and the counterfactual twins of `likewise demo`, projects the images by the encoder,
 matches trials by the demo's own plan and rates them with both recognizers; edits and simulated raters are left out. The
-truth is that of the twins. A seed that is in the file of results is not run again, and a seed that was interrupted
-keeps its images. Printed: how often the matched, unadjusted interval holds the truth, the mean bias, and the share of
-the unmatched bias that is gone.
+truth of a sample is the twins' effect on its own trials. A seed that is in the file of results is not run again, and a
+seed that was interrupted keeps its images. Printed: how often the matched, unadjusted interval holds the truth, the
+mean bias, and the share of the unmatched bias that is gone. A seed takes some six CPU-minutes.
+
+With ``--people FOLDER`` (see `benchmarks.demo_people`) worlds are drawn from people whose images and twins were drawn
+before: some of them at random, each of a group by its probability given its covariates. Worlds then share people, and
+one takes seconds.
 """
 
 from __future__ import annotations
@@ -76,7 +80,7 @@ def run_world(seed: int, people: People, identities: int, first: int, last: int 
     pairs = lw.match(world.images, features, CONTRAST, spec, units=trials)
     ratings, effects = world.rate(trials)
     weights = _weights(world.images, trials, features, names)
-    common: dict[str, Any] = {"pairs": pairs, "weights": weights}
+    common: dict[str, Any] = {"pairs": pairs if len(pairs) > 1 else None, "weights": weights}
     found = lw.gaps(ratings, trials, world.images, CONTRAST, balanced=features, covariates=names, **common)
     known = known_effects(effects, trials, world.images, CONTRAST, **common)
     rows = _rows(pd.concat([found.frame, known.frame]))
