@@ -6,7 +6,7 @@ Each seed draws the identities and the counterfactual twins of `likewise demo`, 
 matches trials by the demo's own plan and rates them with both recognizers; edits and simulated raters are left out. The
 truth of a sample is the twins' effect on its own trials. A seed that is in the file of results is not run again, and a
 seed that was interrupted keeps its images. Printed: how often the matched, unadjusted interval holds the truth, the
-mean bias, and the share of the unmatched bias that is gone. A seed takes some six CPU-minutes.
+mean bias, and the share of the unmatched bias that is gone. By the cost of an image a seed takes some six CPU-minutes.
 
 With ``--people FOLDER`` (see `benchmarks.demo_people`) worlds are drawn from people whose images and twins were drawn
 before: some of them at random, each of a group by its probability given its covariates. Worlds then share people, and
