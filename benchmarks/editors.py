@@ -4,7 +4,7 @@
     python -m benchmarks.editors project --work DIR --photographs 24
     python -m benchmarks.editors run --work DIR --editor direction --latents DIR/latents --options '{"size": 256}'
     python -m benchmarks.editors report --work DIR
-    python -m benchmarks.editors slopes --work DIR --editor distilled --labels gender efficientnet-lite
+    python -m benchmarks.editors slopes --work DIR --editor direction --named --labels gender gear efficientnet-lite
 
 Photographs are one each of identities of the CelebA-HQ subset, in an order that never changes; every second is for
 choosing settings (``--half choose``), the others are reported (``--half report``, the default). Half of them are
@@ -62,6 +62,16 @@ from likewise.tables import Contrast, Images, Ratings, Vectors
 
 BLOCK = 4
 GROUPS = ("perceived_gender", "skin_tone", "Young", "Eyeglasses", "No_Beard")
+NAMED = {
+    "gender": ("female", "male"),
+    "gear": ("female", "male"),
+    "efficientnet-lite": (
+        "lipstick", "hair spray", "wig", "necklace", "brassiere", "gown", "suit", "Windsor tie", "bow tie", "lab coat",
+        "military uniform", "cowboy hat",
+    ),
+}  # fmt: skip
+"""The labels that are tested, named before any slope was estimated on these photographs: what is said to go with the
+perceived gender of a person and a network of everyday things has a label for. q is over these only (``--named``)."""
 CONTRASTS = {
     "perceived_gender": Contrast("perceived_gender", "female", "male"),
     "skin_tone": Contrast("skin_tone", "darker", "lighter"),
@@ -247,10 +257,20 @@ def slopes(given: argparse.Namespace) -> None:
     print(f"{valid.frame['parent'].nunique()} of {edits.frame['parent'].nunique()} photographs have valid edits")
     random = random_arm(folder)
     placebo = random.subset(random.frame.loc[random.frame["parent"].isin(valid.frame["parent"]), "image"].tolist())
-    parts = [Ratings.read(path) for label in given.labels for path in sorted(folder.glob(f"*/{label}.parquet"))]
-    ratings = Ratings.together(parts)  # q values are over all labels of all networks
+    parts = [
+        _tested(Ratings.read(path), label, named=given.named)
+        for label in given.labels
+        for path in sorted(folder.glob(f"*/{label}.parquet"))
+    ]
+    ratings = Ratings.together(parts)  # q values are over these labels of all networks
     for sample, part in (("valid edits", valid), ("all edits, no finding", edits), ("random direction", placebo)):
         print(table(ratings, part, sample))
+
+
+def _tested(ratings: Ratings, label: str, *, named: bool) -> Ratings:
+    """Return the answers of one network: those about the labels that were named in advance, or all."""
+    frame = ratings.frame
+    return Ratings(frame[frame["question"].isin(NAMED[label])].reset_index(drop=True)) if named else ratings
 
 
 def random_arm(folder: Path) -> Images:
@@ -293,6 +313,7 @@ def main() -> None:
     parser.add_argument("--half", choices=["choose", "report"], default="report")
     parser.add_argument("--contrast", choices=sorted(CONTRASTS), default="perceived_gender")
     parser.add_argument("--labels", nargs="+", default=["gender"])
+    parser.add_argument("--named", action="store_true", help="slopes: only the labels that were named in advance")
     given = parser.parse_args()
     given.name = given.name or given.editor
     {"project": project, "run": run, "report": report, "slopes": slopes}[given.command](given)

@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NOT_BENCHMARKS = {"__init__", "everything", "postgres", "artifact_training", "other_artifacts"}
+NOT_BENCHMARKS = {
+    "__init__", "everything", "postgres", "artifact_examples", "artifact_forms", "artifact_training", "other_artifacts",
+}  # fmt: skip
 WORK = "{work}"
 DATA = "{data}"
 
@@ -61,7 +63,8 @@ KNOWN = {
         data=("small", "full"),
         modules=("torch", "dlib"),
     ),
-    "artifacts": Benchmark(by_hand="draw faces first: python -m benchmarks.artifacts draw --work DIR"),
+    "artifacts": Benchmark(by_hand="half an hour of training: python -m benchmarks.artifacts all --work DIR"),
+    "artifact_photographs": Benchmark(by_hand="edit photographs first: python -m benchmarks.editors run --work DIR"),
     "crowd": Benchmark(by_hand="make, rehearse and report are three steps: python -m benchmarks.crowd make --work DIR"),
     "editors": Benchmark(by_hand="run an editor first: python -m benchmarks.editors run --work DIR"),
     "projection": Benchmark(

@@ -1,14 +1,14 @@
 """Artifacts: is an edited picture still a picture of a face, or are there patches, ghosts, seams, blur?
 
-A small network compares an edit with its original, both cropped to where they differ. It was trained on drawn faces
-whose edits are clean, and on the same edits with ``synthetic_artifacts``; no photograph of a person had a
-part in it. ``python -m benchmarks.artifacts`` trains and measures it; docs/counterfactuals.md has the figures.
+A small network compares an edit with a picture before it, both cropped to where they differ: the original, or the
+face as the editor's network draws it at its own strength. It was trained on drawn faces whose edits are clean, and on
+the same edits with planted artifacts; no photograph of a person had a part in it. ``python -m benchmarks.artifacts``
+trains and measures it; docs/counterfactuals.md has the figures, ``shipped/README.md`` is its card.
 It runs in numpy, so that validation needs no further library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,12 +18,17 @@ from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image
 from scipy import ndimage
 
+from likewise.counterfactuals.validation.artifact_measures import detail, global_measures
 from likewise.models.perception.color import lab
 from likewise.runtime.registry import Pictures
 
 WEIGHTS = Path(__file__).parents[1] / "shipped" / "artifacts.npz"
 SIDE = 128
 """Pixels of the crop that is compared."""
+EDIT, TONE, RECONSTRUCTION = range(3)
+"""What is compared: each has a threshold of its own."""
+PLACES = (3, 12)
+"""So many of the most suspicious places are averaged."""
 FADED = 0.04
 """Of the picture's side: so far inside the mask an edit has faded in."""
 SKIN_LINE, MOST_TINT = (-0.13, -0.26), 9.0
@@ -34,18 +39,20 @@ Mask = npt.NDArray[np.bool_]
 Parameters = dict[str, npt.NDArray[np.floating]]
 
 
-def artifact_scores(original: Pictures, edits: Pictures, *, recolored: bool = False) -> Floats:
+def artifact_scores(original: Pictures, edits: Pictures, *, recolored: bool = False, redrawn: bool = False) -> Floats:
     """Return the probability ``[K]`` that each edit ``[K, H, W, 3]`` of an original ``[H, W, 3]`` has an artifact.
 
     Edits that change no pixel have probability 0. With ``recolored`` skin tone is what is edited: artifacts are looked
-    for in what is left after one map of colors for the whole skin, and that map has to be one that skin makes.
+    for in what is left after one map of colors for the whole skin, and that map has to be one that skin makes. With
+    ``redrawn`` the pictures are reconstructions, whose features lie a little off those of the original.
     """
     mask = changed_region(original, edits)
     if not mask.any():
         return np.zeros(len(edits), np.float32)
     befores = [recolor(original, edit, mask) if recolored else original for edit in edits]
     pairs = zip(befores, edits, strict=True)
-    logits = artifact_logits(np.stack([network_input(before, edit, mask) for before, edit in pairs]))
+    inputs = [network_input(before, edit, mask, redrawn=redrawn) for before, edit in pairs]
+    logits = artifact_logits(np.stack(inputs), RECONSTRUCTION if redrawn else TONE if recolored else EDIT)
     scores = np.asarray(1 / (1 + np.exp(-np.clip(logits, -30, 30))), dtype=np.float32)
     if recolored:
         scores[[tint(original, edit, mask) > MOST_TINT for edit in edits]] = 1
@@ -81,13 +88,18 @@ def recolor(original: Pictures, edit: Pictures, mask: Mask) -> Pictures:
 def _faded(
     change: npt.NDArray[np.float64], whole: npt.NDArray[np.float64], depth: npt.NDArray[np.float64], mask: Mask
 ) -> npt.NDArray[np.float64]:
-    """Return how much of the whole change shows, by depth: a share from 0 to 1 that rises inwards."""
+    """Return how much of the whole change shows, by depth: it rises evenly over the width that fits best.
+
+    A share of its own for each depth would follow a seam beside the mask's edge as well.
+    """
     bins = np.rint(depth).astype(int)
     both, own = (
         np.bincount(bins[mask], values[mask], minlength=bins.max() + 1) for values in (change * whole, whole**2)
     )
-    share = np.maximum.accumulate(np.clip(both / (own + 1e-6), 0, 1))
-    return np.asarray(share[bins] * mask)
+    widths = np.linspace(1, max(1.0, float(depth.max())), 12)
+    shares = np.minimum(np.arange(len(own)) / widths[:, None], 1)  # [widths, bins]
+    best = widths[int(np.argmin((shares**2) @ own - 2 * shares @ both))]
+    return np.asarray(np.minimum(depth / best, 1) * mask)
 
 
 def tint(original: Pictures, edit: Pictures, mask: Mask) -> float:
@@ -96,13 +108,27 @@ def tint(original: Pictures, edit: Pictures, mask: Mask) -> float:
     return float(np.hypot(red - SKIN_LINE[0] * light, yellow - SKIN_LINE[1] * light))
 
 
-def network_input(original: Pictures, edit: Pictures, mask: Mask) -> Floats:
-    """Return ``[7, SIDE, SIDE]``: the original and the change in L*a*b*, and the mask, cropped to the mask."""
+def network_input(original: Pictures, edit: Pictures, mask: Mask, *, redrawn: bool = False) -> Floats:
+    """Return ``[11, SIDE, SIDE]``: the original and the change in L*a*b*, the mask, what is compared, and detail."""
     box = _square(mask)
     shown = Image.fromarray(mask).convert("L").crop(box).resize((SIDE, SIDE), Image.Resampling.BOX)
     before, after = (lab(_cropped(picture, box)).astype(np.float32) for picture in (original, edit))
-    parts = [(before - (50, 10, 15)) / 30, (after - before) / 10, (np.asarray(shown)[..., None] / 255)]
+    flag = np.full((SIDE, SIDE, 1), float(redrawn))
+    parts = [(before - (50, 10, 15)) / 30, (after - before) / 10, np.asarray(shown)[..., None] / 255, flag]
+    parts.append(_details(before[..., 0], after[..., 0]))
     return np.moveaxis(np.concatenate(parts, axis=-1), -1, 0).astype(np.float32)
+
+
+def _details(before: Floats, after: Floats) -> Floats:
+    """Return the original's fine detail, its change, and how much sharper or softer each place became."""
+    old, new = detail(before, 1.5), detail(after, 1.5)
+    strong = [ndimage.gaussian_filter(np.abs(detail), 3) + 0.5 for detail in (old, new)]
+    return np.stack([old / 5, (new - old) / 3, np.log(strong[1] / strong[0])], axis=-1)
+
+
+def cropped_like(picture: Pictures, mask: Mask) -> Pictures:
+    """Return the part ``[SIDE, SIDE, 3]`` of a picture that the network sees."""
+    return _cropped(picture, _square(mask))
 
 
 def _square(mask: Mask) -> tuple[int, int, int, int]:
@@ -126,71 +152,31 @@ def _cropped(picture: Pictures, box: tuple[int, int, int, int]) -> Pictures:
 
 @lru_cache(maxsize=1)
 def weights() -> Parameters:
-    """Read the network: convolutions ``w0, b0, ...`` and the last layer."""
+    """Read the network: convolutions ``w0, b0, ...``, what says where an artifact is, and the last layer."""
     with np.load(WEIGHTS, allow_pickle=False) as stored:
         return {name: stored[name].astype(np.float32) for name in stored.files}
 
 
-def parameters_of(
-    convolutions: Parameters, strides: Sequence[int], last: npt.ArrayLike, bias: npt.ArrayLike
-) -> Parameters:
-    """Return what ``weights`` reads: convolutions in half precision, the last layer in single."""
-    halved: Parameters = {name: np.asarray(values, np.float16) for name, values in convolutions.items()}
-    steps = np.asarray(strides, np.float32)
-    return halved | {
-        "strides": steps, "last_w": np.asarray(last, np.float32), "last_b": np.asarray(bias, np.float32)
-    }  # fmt: skip
-
-
-def artifact_logits(inputs: Floats) -> Floats:
-    """Return the log-odds ``[n]`` of artifacts for inputs ``[n, 7, SIDE, SIDE]``."""
+def artifact_logits(inputs: Floats, compared: int) -> Floats:
+    """Return the log-odds ``[n]`` of artifacts for inputs ``[n, 11, SIDE, SIDE]``; 0 is the threshold of the kind."""
     known = weights()
-    return np.asarray(features(inputs, known) @ known["last_w"] + known["last_b"], dtype=np.float32)
+    return np.asarray(features(inputs, known) @ known["last_w"] - known["limits"][compared], dtype=np.float32)
 
 
 def features(inputs: Floats, parameters: Parameters) -> Floats:
-    """Return what the last layer sees: the convolutions' mean and maximum over places, and global measures."""
+    """Return what the last layer sees, ``[n, 2C + 2 + MEASURES]``.
+
+    These are the convolutions' mean and maximum over places, the evidence at the most suspicious places, and measures
+    of the whole. A seam or a second mouth is in few places, which a mean over all of them would hide.
+    """
     x = inputs
     for layer, stride in enumerate(parameters["strides"]):
-        kernel, bias = (np.asarray(parameters[f"{kind}{layer}"], np.float32) for kind in "wb")
-        x = np.maximum(_convolved(x, kernel, bias, int(stride)), 0)
-    pooled = np.concatenate([x.mean(axis=(2, 3)), x.max(axis=(2, 3))], axis=1)  # [n, 2C]
-    return np.concatenate([pooled, np.stack([global_measures(one) for one in inputs])], axis=1)
-
-
-def global_measures(x: Floats) -> Floats:
-    """Return measures of one input as a whole: the shift of tone, the loss of sharpness, how far the change is a copy.
-
-    A blurred or doubled picture is a change that goes against the original's own detail; a patch is a change of color
-    far from the median change.
-    """
-    light, change, mask = x[0] * 30, x[3:6] * 10, x[6] > 0.5
-    inner = ndimage.binary_erosion(mask, iterations=4)
-    inner = inner if inner.sum() >= 50 else mask
-    middle = np.median(change[:, inner], axis=1)
-    fine, fine_change = _detail(light, 1.5), _detail(change[0], 1.5)
-    coarse, coarse_change = _detail(light, 5), _detail(change[0], 5)
-    power = np.square(fine[inner]).mean()
-    sharper = np.log((np.square((fine + fine_change)[inner]).mean() + 0.05) / (power + 0.05))
-    smooth = ndimage.gaussian_filter(change, (0, 2, 2))
-    away = np.hypot(smooth[1] - middle[1], smooth[2] - middle[2])[inner]
-    against = (fine * fine_change)[inner].sum() / (np.square(fine[inner]).sum() + 1e-3)
-    return np.array(
-        [
-            np.hypot(middle[1], middle[2]) / 5, abs(middle[0]) / 5, sharper, max(0.0, -sharper),
-            _correlation(coarse[inner], coarse_change[inner]), _correlation(fine[inner], fine_change[inner]), against,
-            np.quantile(away, 0.98) / 10, np.log(np.square(change[:, inner]).mean() + 0.1),
-        ],
-        dtype=np.float32,
-    )  # fmt: skip
-
-
-def _detail(layer: Floats, width: float) -> Floats:
-    return np.asarray(layer - ndimage.gaussian_filter(layer, width))
-
-
-def _correlation(a: Floats, b: Floats) -> float:
-    return float((a * b).sum() / (np.sqrt(np.square(a).sum() * np.square(b).sum()) + 1e-3))
+        x = np.maximum(_convolved(x, parameters[f"w{layer}"], parameters[f"b{layer}"], int(stride)), 0)
+    heat = np.tensordot(x, parameters["heat_w"], axes=(1, 0)) + parameters["heat_b"]  # [n, h, w]
+    ordered = np.sort(heat.reshape(len(heat), -1), axis=1)
+    evidence = np.stack([ordered[:, -few:].mean(axis=1) for few in PLACES], axis=1)
+    whole = np.stack([global_measures(one) for one in inputs])
+    return np.concatenate([x.mean(axis=(2, 3)), x.max(axis=(2, 3)), evidence, whole], axis=1)
 
 
 def _convolved(x: Floats, kernel: Floats, bias: Floats, stride: int) -> Floats:

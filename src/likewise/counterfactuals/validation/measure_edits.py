@@ -39,7 +39,6 @@ from likewise.tables import Ratings
 
 Floats = npt.NDArray[np.float64]
 LARGEST = 1024  # pixels of a side: validators see larger photographs at this size
-REDRAWN = 0.995  # probability of artifacts from which on a reconstruction is not a picture to compare with
 _JPEG, _SHIFT, _BRIGHTER = 90, 0.005, 1.02  # what a score's measurement noise is taken from
 
 
@@ -162,24 +161,32 @@ class _Shown:
 
 
 def edit_artifacts(spec: ValiditySpec, original: Pictures, edits: Pictures, control: Pictures) -> Floats:
-    """Return the probability of artifacts of each edit: beside the original, or beside the reconstruction, if less."""
+    """Return the probability of artifacts of each edit: beside the original or the reconstruction, if that is nearer.
+
+    An editor that draws the face again is nearer to its reconstruction; one that adds to the picture, to the original.
+    """
     recolored = classifier_and_label(spec.target or "")[0] == SKIN_TONE
     if edited_whole(changed_region(original, edits)):
         return whole_edit_artifacts(original, edits, recolored=recolored).astype(float)
-    direct = artifact_scores(original, edits, recolored=recolored).astype(float)
-    return np.fmin(direct, by_way(original, edits, control[0], recolored=recolored)) if len(control) else direct
+    if len(control) and _apart(control[0], edits) < _apart(original, edits):
+        return by_way(original, edits, control[0], recolored=recolored)
+    return artifact_scores(original, edits, recolored=recolored).astype(float)
+
+
+def _apart(picture: Pictures, edits: Pictures) -> float:
+    """Return how far the nearest of the edits is from a picture, in bytes."""
+    return float(np.abs(edits.astype(np.float32) - picture).mean(axis=(1, 2, 3)).min())
 
 
 def by_way(original: Pictures, edits: Pictures, control: Pictures, *, recolored: bool) -> Floats:
     """Return the probability of artifacts between the reconstruction and each edit.
 
     An editor that draws the face again at every strength differs from the original by how well it draws, and that is no
-    artifact of an edit. The reconstruction itself must not look like a broken picture: then it is no yardstick.
+    artifact of an edit. The reconstruction itself must not look like a broken picture: then it is no yardstick, and its
+    own probability counts where it is the larger one.
     """
-    drawn = float(artifact_scores(original, control[None], recolored=recolored)[0])
-    if drawn > REDRAWN:
-        return np.full(len(edits), drawn)
-    return artifact_scores(control, edits, recolored=recolored).astype(float)
+    drawn = float(artifact_scores(original, control[None], redrawn=True)[0])
+    return np.asarray(np.fmax(drawn, artifact_scores(control, edits, recolored=recolored)), dtype=np.float64)
 
 
 def smaller(pictures: Pictures) -> Pictures:
