@@ -15,7 +15,7 @@ from likewise.counterfactuals.validation.validity import ValiditySpec
 
 SEED, FACES = 90210, 8
 LEAST = {"double feature": 0.6}
-"""Share of planted artifacts that is rejected at least, of 24; 0.8 where nothing is said. The documentation has figures."""
+"""Share of 24 planted artifacts that is rejected at least; 0.8 where nothing is said. The docs have figures."""
 GENDER = ValiditySpec(target="faceres-gender: female")
 
 

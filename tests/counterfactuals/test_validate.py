@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from likewise.counterfactuals.validation import measure_edits
-from likewise.counterfactuals.validation.measure_edits import MeasureEdits
+from likewise.counterfactuals.validation.measure_edits import REDRAWN, MeasureEdits
 from likewise.counterfactuals.validation.validators import Validators
 from likewise.counterfactuals.validation.validity import DRIFT, PERSON, TARGET, ValiditySpec
 from likewise.data.keys import file_of, key_of
@@ -79,7 +79,7 @@ def test_faces_are_detected_once_for_all_validators_and_labels_may_be_summed(mon
         Validators(ValiditySpec(target="two: a + c", recognizer="")).scores(pictures)
 
 
-@pytest.mark.parametrize(("drawn", "found"), [(0.05, [0.1, 0.7]), (0.6, [0.6, 0.7])])
+@pytest.mark.parametrize(("drawn", "found"), [(0.8, [0.1, 0.7]), (REDRAWN + 0.001, [REDRAWN + 0.001] * 2)])
 def test_artifacts_are_looked_for_between_the_reconstruction_and_the_edit(monkeypatch, drawn, found):
     """An editor that draws a face again differs from the photograph; a broken reconstruction is no yardstick."""
     original, control = (np.full((1, 8, 8, 3), shade, np.uint8) for shade in (0, 50))

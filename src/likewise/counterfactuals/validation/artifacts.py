@@ -2,7 +2,7 @@
 
 A small network compares an edit with a picture before it, both cropped to where they differ: the original, or the
 face as the editor's network draws it at its own strength. It was trained on drawn faces whose edits are clean, and on
-the same edits with planted artifacts; no photograph of a person had a part in it. ``python -m benchmarks.artifacts``
+the same edits with synthetic artifacts; no photograph of a person had a part in it. ``python -m benchmarks.artifacts``
 trains and measures it; docs/counterfactuals.md has the figures, ``shipped/README.md`` is its card.
 It runs in numpy, so that validation needs no further library.
 """

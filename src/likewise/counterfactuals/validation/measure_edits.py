@@ -39,6 +39,7 @@ from likewise.tables import Ratings
 
 Floats = npt.NDArray[np.float64]
 LARGEST = 1024  # pixels of a side: validators see larger photographs at this size
+REDRAWN = 0.9  # probability of artifacts from which on a reconstruction is not a picture to compare with
 _JPEG, _SHIFT, _BRIGHTER = 90, 0.005, 1.02  # what a score's measurement noise is taken from
 
 
@@ -182,11 +183,12 @@ def by_way(original: Pictures, edits: Pictures, control: Pictures, *, recolored:
     """Return the probability of artifacts between the reconstruction and each edit.
 
     An editor that draws the face again at every strength differs from the original by how well it draws, and that is no
-    artifact of an edit. The reconstruction itself must not look like a broken picture: then it is no yardstick, and its
-    own probability counts where it is the larger one.
+    artifact of an edit. The reconstruction itself must not look like a broken picture: then it is no yardstick.
     """
     drawn = float(artifact_scores(original, control[None], redrawn=True)[0])
-    return np.asarray(np.fmax(drawn, artifact_scores(control, edits, recolored=recolored)), dtype=np.float64)
+    if drawn > REDRAWN:
+        return np.full(len(edits), drawn)
+    return artifact_scores(control, edits, recolored=recolored).astype(float)
 
 
 def smaller(pictures: Pictures) -> Pictures:
