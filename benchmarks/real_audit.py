@@ -3,6 +3,7 @@
     python -m benchmarks.real_audit --work DIR                      needs the CelebA-HQ data that LIKEWISE_DATA names
     python -m benchmarks.real_audit --work DIR --design paper --method quick --people 200
     python -m benchmarks.real_audit --work DIR --pool
+    python -m benchmarks.real_audit --admissible [--pool] [--people 200]        how many pairs dlib's rule admits
 
 Lays out an audit in DIR (the photographs stay where they are, and none is shown), runs it, and prints the gaps of every
 recognizer unmatched and matched, how much the covariates' differences shrink, and what each design says. Resumes where
@@ -25,6 +26,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
+from scipy.spatial.distance import cdist
 
 from benchmarks.projection import DATA, subset
 from likewise.audit.runner import run
@@ -110,17 +114,39 @@ def photographs(*, pool: bool) -> pd.DataFrame:
     return faces.loc[pd.read_csv(DATA / "celebahq" / "pool.csv")["image"]].reset_index()
 
 
+def chosen(*, people: int, pool: bool) -> pd.DataFrame:
+    """Return the photographs of so many people, half of either side (0: all); who is labeled both ways is left out."""
+    faces = photographs(pool=pool)
+    sides = faces.groupby("identity")["Male"].agg(["min", "max"])
+    one = sides[sides["min"] == sides["max"]]["min"]
+    rng, each = np.random.default_rng(0), people // 2 or len(one)
+    who = [name for _, part in one.groupby(one) for name in rng.permutation(part.index.to_numpy())[:each]]
+    return faces[faces["identity"].isin(who)].copy()
+
+
+def admissible(table: pd.DataFrame, limit: float = 0.6) -> str:
+    """Say how many pairs of photographs across the contrast dlib takes for one person, and of people, each once."""
+    stored = np.load(DATA / "celebahq" / "dlib_embeddings.f16.npy", mmap_mode="r")
+    values = np.asarray(stored[table["celebahq_index"].to_numpy()], dtype=np.float64)
+    there = np.isfinite(values).all(axis=1)
+    table, values = table[there], values[there]
+    male = (table["Male"] > 0).to_numpy()
+    near = cdist(values[~male], values[male]) < limit
+    one, other = (pd.factorize(table.loc[side, "identity"])[0] for side in (~male, male))
+    met = csr_matrix((np.ones(near.sum()), (one[near.nonzero()[0]], other[near.nonzero()[1]])))
+    pairs = int((maximum_bipartite_matching(met) >= 0).sum())
+    return (
+        f"{len(table)} photographs of {table['identity'].nunique()} people: {near.sum()} of {near.size} pairs are "
+        f"below {limit} by dlib; at most {pairs} pairs with each person once"
+    )
+
+
 def lay_out(
     folder: Path, *, people: int, design: str = "trials", method: str = "encoder", pool: bool = False,
     recognizers: tuple[str, ...] = RECOGNIZERS,
 ) -> None:  # fmt: skip
     """Write the table of so many people, half of either side (0: all), dlib's embeddings, and the plan."""
-    faces = photographs(pool=pool)
-    sides = faces.groupby("identity")["Male"].agg(["min", "max"])
-    one = sides[sides["min"] == sides["max"]]["min"]
-    rng, each = np.random.default_rng(0), people // 2 or len(one)
-    chosen = [who for _, part in one.groupby(one) for who in rng.permutation(part.index.to_numpy())[:each]]
-    table = faces[faces["identity"].isin(chosen)].copy()
+    table = chosen(people=people, pool=pool)
     table["perceived_gender"] = np.where(table["Male"] > 0, "male", "female")
     for name in COVARIATES:
         table[name] = (table[name] > 0).astype(int)
@@ -171,13 +197,19 @@ def apart(folder: Path) -> pd.DataFrame:
 def main() -> None:
     """Lay out, run, tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--work", type=Path)
+    parser.add_argument("--admissible", action="store_true", help="only count the pairs that the paper's rule admits")
     parser.add_argument("--people", type=int, default=600, help="half of either side; 0: all")
     parser.add_argument("--design", choices=list(DESIGNS), default="trials")
     parser.add_argument("--method", default="encoder", help="of projection: encoder, quick, refine")
     parser.add_argument("--pool", action="store_true", help="all photographs instead of the subset")
     parser.add_argument("--recognizers", nargs="*", default=RECOGNIZERS, help="beside dlib")
     given = parser.parse_args()
+    if given.admissible:
+        print(admissible(chosen(people=0 if given.pool else given.people, pool=given.pool)))
+        return
+    if given.work is None:
+        parser.error("--work is missing: the folder of the audit")
     if not (given.work / "audit.toml").is_file():
         lay_out(
             given.work, people=0 if given.pool else given.people, design=given.design, method=given.method,
