@@ -129,7 +129,7 @@ def admissible(table: pd.DataFrame, limit: float = 0.6) -> str:
     stored = np.load(DATA / "celebahq" / "dlib_embeddings.f16.npy", mmap_mode="r")
     values = np.asarray(stored[table["celebahq_index"].to_numpy()], dtype=np.float64)
     there = np.isfinite(values).all(axis=1)
-    table, values = table[there], values[there]
+    table, values = table.loc[there], values[there]
     male = (table["Male"] > 0).to_numpy()
     near = cdist(values[~male], values[male]) < limit
     one, other = (pd.factorize(table.loc[side, "identity"])[0] for side in (~male, male))
