@@ -128,8 +128,8 @@ def admissible(table: pd.DataFrame, limit: float = 0.6) -> str:
     """Say how many pairs of photographs across the contrast dlib takes for one person, and of people, each once."""
     stored = np.load(DATA / "celebahq" / "dlib_embeddings.f16.npy", mmap_mode="r")
     values = np.asarray(stored[table["celebahq_index"].to_numpy()], dtype=np.float64)
-    there = np.isfinite(values).all(axis=1)
-    table, values = table.loc[there], values[there]
+    there = np.flatnonzero(np.isfinite(values).all(axis=1))
+    table, values = table.iloc[there], values[there]
     male = (table["Male"] > 0).to_numpy()
     near = cdist(values[~male], values[male]) < limit
     one, other = (pd.factorize(table.loc[side, "identity"])[0] for side in (~male, male))
