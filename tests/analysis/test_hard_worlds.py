@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from benchmarks.coverage_hard import HARD, arrays_of, nearest_pairs, rare, sizes
 
+from likewise.analysis.gaps.explained_share import explained_share, widened
 from likewise.analysis.gaps.rows import FEW_TO_ADJUST, Gap, explained_rows, gap_rows
+from likewise.analysis.verification.error_rates import error_rates
+from likewise.simulation.system_ratings import CONTRAST as RECOGNITION
+from likewise.simulation.system_ratings import VerificationTrials
 
 
 def covered(name: str, n: int, seeds: int) -> dict[str, float]:
@@ -160,3 +164,17 @@ def test_two_raters_find_no_gap_where_there_is_none():
     """Newcombe's interval took the correlation over two raters as known, and excluded zero in 10 % of worlds."""
     found = [Gap(two_raters(seed), "all", 0.95).gap()[0] for seed in range(60)]
     assert np.mean([one.low > 0 or one.high < 0 for one in found]) <= 0.05
+
+
+def test_an_explained_share_without_a_variance_is_finite():
+    """A dyadic variance of zero beside a covariance gave an infinite correlation, and the error rates no table."""
+    spread = widened(np.array([[0.0, 1e-4], [1e-4, 1e-3]]), np.array([0.05, 0.1]), 2.0)
+    assert np.isfinite(spread).all() and abs(spread[0, 1]) <= (spread[0, 0] * spread[1, 1]) ** 0.5
+    share, low, high, _ = explained_share(0.0, 0.3, spread, dof=20, level=0.95)
+    assert low < share < high
+
+
+def test_error_rates_of_a_world_whose_matched_gap_has_no_variance():
+    ratings, trials, images, pairs = VerificationTrials(50, 600_070, impostors=8).tables()
+    rates = error_rates(ratings, trials, images, RECOGNITION, pairs=pairs, rates=[0.01]).frame
+    assert np.isfinite(rates[rates["stat"] == "explained_share"]["estimate"]).all()

@@ -49,12 +49,12 @@ def widened(covariance: Floats, half: Floats, quantile: float) -> Floats:
     """Return the covariance with variances raised to those of intervals that reach ``half`` to either side.
 
     A jackknife of rare errors has hardly any variance (none, if no error was seen), while Wilson's and Newcombe's
-    intervals keep their width. Correlations stay as they are.
+    intervals keep their width. Correlations stay as they are, and are none where a variance is.
     """
     own = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # dyadic variances may come out negative
     wide = np.maximum(own, np.asarray(half) / quantile)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.nan_to_num(covariance / np.outer(own, own))
+    spread = np.outer(own, own)
+    correlation = np.clip(np.divide(covariance, spread, out=np.zeros_like(covariance), where=spread > 0), -1.0, 1.0)
     np.fill_diagonal(correlation, 1.0)
     raised: Floats = correlation * np.outer(wide, wide)
     return raised
