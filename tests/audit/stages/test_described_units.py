@@ -8,6 +8,7 @@ import pytest
 
 import likewise as lw
 from likewise.audit.described import OwnPart, described_numbers, measured_response
+from likewise.audit.needs import _described
 from likewise.audit.stages import enabled_stages, plan_of
 from likewise.data.describe_spec import DescribeSpec
 from likewise.errors import PlanError
@@ -113,3 +114,8 @@ def test_the_response_is_measured_on_drawn_faces():
     assert twice == pytest.approx(2 * along)
     aside = measured_response(Drawn(), [0.0, 1.0], [0.0, 1.0], spec, faces=4)["measured_brightness"]
     assert aside == pytest.approx(0, abs=1e-6)
+
+
+def test_shapes_need_the_mesh():
+    assert "face-mesh" in _described(DescribeSpec(columns=("measured_jaw_width",), pose="points")).weights
+    assert "face-mesh" not in _described(DescribeSpec(columns=("predicted_yaw",), pose="points")).weights
