@@ -2,7 +2,7 @@
 
     python -m benchmarks.artifacts draw --work DIR --faces 240            # 1.4 CPU-seconds a face; resumes
     python -m benchmarks.artifacts train --work DIR --seconds 1200        # CPU-seconds; resumes; from nothing
-    python -m benchmarks.artifacts draw --work OTHER --faces 60 --seed 4242
+    python -m benchmarks.artifacts draw --work OTHER --faces 40 --seed 5151
     python -m benchmarks.artifacts measure --work OTHER --weights DIR/artifacts.npz
     python -m benchmarks.artifacts all --work DIR                         # the four of them
 
@@ -143,8 +143,8 @@ def everything(given: argparse.Namespace) -> None:
     draw(given.work, given.faces, given.seed)
     train(given.work, given.seconds, np.inf)
     use(given.work / "artifacts.npz")
-    draw(given.work / "other", 60, 4242)
-    measure(given.work / "other", 60)
+    draw(given.work / "other", 40, 5151)
+    measure(given.work / "other", 40)
 
 
 if __name__ == "__main__":

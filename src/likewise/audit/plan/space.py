@@ -78,7 +78,7 @@ def variant_sections(request: AuditRequest) -> dict[str, AoT]:
 def editor_section(request: AuditRequest) -> Table:
     """Return [counterfactual]; an editor in the latent space takes the latents of the audit, projected once."""
     projects = bool(request.images) and not (request.vectors or request.encoder)
-    about: dict[str, Any] = {"images": request.images, "generator": request.generator, "projects": projects}
+    about: dict[str, Any] = {"generator": request.generator, "projects": projects}
     given: dict[str, Any] = {"editor": request.editor}
     if request.editor == AUTO:
         given = photo_editor(request.protected, **about)

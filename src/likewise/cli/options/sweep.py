@@ -55,5 +55,4 @@ def _editor(folder: str, editor: str) -> dict[str, Any]:
     root = Folder(folder).root
     plan = read_plan(root / PLAN)
     generator = plan.project.generator if plan.project else ""
-    images = root / plan.data.images if plan.data.images else None
-    return photo_editor(plan.contrast.column, images=images, generator=generator, projects=plan.projects)
+    return photo_editor(plan.contrast.column, generator=generator, projects=plan.projects)
