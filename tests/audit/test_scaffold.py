@@ -6,10 +6,14 @@ import pandas as pd
 import pytest
 
 import likewise as lw
+from likewise.audit.matching import own_directions
+from likewise.audit.plan.compose import compose_plan
+from likewise.audit.plan.file import plan_of
 from likewise.audit.plan.photo_editor import photo_editor
 from likewise.audit.stages import STAGES, read_plan
 from likewise.cli.main import cli, main
 from likewise.cli.stage_commands import is_paid, stage_help
+from likewise.data.describe_spec import BALANCED
 from likewise.errors import PlanError
 
 
@@ -210,3 +214,34 @@ def test_what_is_rated_is_matched_and_balanced(given, raters, kind):
     assert plan.units.features == "auto"
     assert plan.match.method == "cardinality"
     assert plan.match.max_smd == 0.1
+
+
+def test_trials_of_photographs_balance_described_and_named_columns(given):
+    assert code_of(init(*given, "--rater", "recognizer:dlib", "--covariates", "eyeglasses")) == 0
+    plan = read_plan(given[0] / "audit.toml")
+    assert plan.describe is not None and plan.describe.columns == BALANCED
+    assert plan.units.described and plan.match.balance == ("eyeglasses",)
+
+
+@pytest.mark.parametrize("more", [
+    ("--rater", "classifier:gender"), ("--rater", "recognizer:dlib", "--generator", "world"),
+    ("--rater", "recognizer:dlib", "--encoder", "perceptual:pixels"),
+])  # fmt: skip
+def test_nothing_is_described_where_its_own_part_is_not_known(given, more):
+    assert code_of(init(*given, *more)) == 0
+    plan = read_plan(given[0] / "audit.toml")
+    assert plan.describe is None and not plan.units.described
+
+
+def test_a_call_and_a_command_describe_the_same_columns(given, tmp_path):
+    contrast = ("perceived_gender", "female", "male")
+    text = compose_plan(tmp_path, given[2], given[1], contrast=contrast, raters=["recognizer:dlib"])
+    plan = plan_of(text)
+    assert plan.describe is not None and plan.describe.columns == BALANCED and plan.units.described
+
+
+@pytest.mark.parametrize("column", ["gender", "sex", "perceived_gender", "annotated_sex"])
+def test_the_own_direction_is_found_by_what_a_column_is_about(column):
+    names = ["predicted_gender", "predicted_age", "predicted_smile"]
+    assert own_directions(names, column) == ["predicted_gender"]
+    assert own_directions(names, "perceived_race") == []

@@ -234,8 +234,16 @@ def conditional_direction(plan: Plan) -> dict[str, Any]:
 
 
 def own_directions(names: Sequence[str], column: str) -> list[str]:
-    """Return the directions of the contrast's own attribute: those with the same name behind their source."""
-    return [name for name in names if name.partition("_")[2] == column.partition("_")[2]]
+    """Return the directions of the contrast's own attribute: those with its name behind their source, or its kind.
+
+    >>> own_directions(["predicted_gender", "predicted_age"], "sex")
+    ['predicted_gender']
+    """
+    from likewise.counterfactuals.validation.default_validators import kind_of  # noqa: PLC0415  # --help stays quick
+
+    what, kind = column.partition("_")[2] or column, kind_of(column)
+    same = [name for name in names if name.partition("_")[2] == what]
+    return same or [name for name in names if kind and kind_of(name) == kind]
 
 
 def left_out_direction(plan: Plan) -> str:

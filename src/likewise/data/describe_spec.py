@@ -11,6 +11,9 @@ TONE = ("measured_ita", "measured_hue", "measured_background")
 LOOK = ("measured_brightness", "measured_sharpness")
 SHAPE = ("measured_mouth_opening", "measured_mouth_width", "measured_face_width", "measured_jaw_width")
 """Measured on the mesh; only where they are named."""
+BALANCED = ("predicted_age", "predicted_smile", *SHAPE)
+"""What is balanced beside latents of photographs by default: chosen on half of a pool of photographs, measured on the
+other half (docs/matching.md)."""
 COLUMNS = (
     "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, *TONE, *LOOK,
 )  # fmt: skip

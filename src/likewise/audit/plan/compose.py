@@ -17,6 +17,7 @@ from likewise.audit.plan.file import plan_of
 from likewise.audit.plan.migrations import FORMAT
 from likewise.audit.plan.model import Plan
 from likewise.audit.plan.request import COLUMNS, FILES, RATERS, is_file, kind_and_name
+from likewise.audit.plan.space import balanced_columns
 from likewise.data.keys import file_of
 from likewise.errors import ImageError, PluginError, SpecError, TableError, nearest, some
 from likewise.rating.models import resolve_model
@@ -147,10 +148,14 @@ def _design(plain: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
     files = plain.get("precomputed", [])
     of_trials = any(rater["kind"] == "recognizer" for rater in plain.get("rater", ()))
     of_trials |= any("labels" not in entry for entry in files) or "collect" in plain
-    return {
-        "units": {"kind": "trials" if of_trials else "images", "features": "auto"},
-        "match": {"method": "cardinality", "max_smd": MAX_SMD},
-    }
+    units: dict[str, Any] = {"kind": "trials" if of_trials else "images", "features": "auto"}
+    found: dict[str, Any] = {"units": units, "match": {"method": "cardinality", "max_smd": MAX_SMD}}
+    generator = str(plain.get("project", {}).get("generator", ""))
+    columns = balanced_columns(generator, plain["contrast"]["column"], of_trials=of_trials)
+    if columns and "describe" not in plain:
+        units["described"] = True
+        found["describe"] = {"columns": list(columns)}
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from tomlkit.items import AoT, Table
 from likewise.audit.plan.file import PLAN, plan_of
 from likewise.audit.plan.migrations import FORMAT
 from likewise.audit.plan.request import FILES, AuditRequest, is_file, kind_and_name, rates_trials
-from likewise.audit.plan.space import editor_section, space_sections, variant_sections
+from likewise.audit.plan.space import balanced_columns, editor_section, space_sections, variant_sections
 from likewise.audit.plan.toml import commented, listed, relative, section
 from likewise.audit.preflight.levels import other_spellings, values_in_no_group
 from likewise.data.keys import known_keys
@@ -152,7 +152,7 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
     document.add("seed", tomlkit.item(request.seed))
     if request.license != "any":
         document.add("license", commented(request.license, "components with parts for research only are refused"))
-    document.add("covariates", commented(names, "balanced by the matching, adjusted for by the estimates"))
+    document.add("covariates", commented(names, "their balance is reported; the estimates adjust for them"))
     if request.vectors:
         document.add("vectors", commented(relative(request.vectors, folder), "used as they are"))
     document.add("data", _data(request, folder))
@@ -160,10 +160,13 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
         column=request.protected, focal=request.focal, reference=request.reference,
         comment="every difference is focal - reference",
     ))  # fmt: skip
-    for name, made in space_sections(request, names).items():
+    spaces = space_sections(request, names)
+    for name, made in spaces.items():
         document.add(name, made)
-    document.add("units", _units(request.source.faces(), rates_trials(request)))
-    document.add("match", _match())
+    generator = str(spaces["project"]["generator"]) if "project" in spaces else ""
+    for name, made in _units(request, generator).items():
+        document.add(name, made)
+    document.add("match", _match(names if request.covariates and "describe" in document else []))
     for name, designs in variant_sections(request).items():
         document.add(name, designs)
     trials = section(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
@@ -218,23 +221,33 @@ def _data(request: AuditRequest, folder: Path | None) -> Table:
     return table
 
 
-def _units(images: Images, of_trials: bool) -> Table:
-    several = bool((images.identities.value_counts() > 1).any())
-    kind = "trials" if of_trials and several else "images"
+def _units(request: AuditRequest, generator: str) -> dict[str, Table]:
+    """Return [units], and [describe] where described columns are balanced beside the latents."""
+    several = bool((request.source.faces().identities.value_counts() > 1).any())
+    kind = "trials" if rates_trials(request) and several else "images"
     said = "what is matched: trials (two images, what a recognizer rates) or images (what a classifier rates)"
     features = commented("auto", "what is balanced, without labels: 40 principal components, or the vectors if fewer")
-    return section(kind=commented(kind, said), features=features)
+    units = section(kind=commented(kind, said), features=features)
+    columns = balanced_columns(generator, request.protected, of_trials=kind == "trials")
+    if not columns:
+        return {"units": units}
+    units.add("described", commented(True, "... and the columns of [describe], without what they owe to the attribute"))
+    about = "age, smile and shape, read from the images by networks"
+    return {"describe": section(comment=about, columns=list(columns)), "units": units}
 
 
-def _match() -> Table:
+def _match(balance: list[str]) -> Table:
+    """Return [match]; the covariates that a request names are balanced beside the features of photographs."""
     table = section(
         method=commented("cardinality", "nine tenths of the largest sample that is balanced, then paired"),
         max_smd=commented(0.1, "the largest standardized mean difference that is left"),
         antiexact=commented(["identity"], "an identity is in one pair at most"),
     )
+    if balance:
+        table.add("balance", commented(balance, "columns that are balanced besides the features"))
     for line in (
         'exact = ["eyeglasses"]       # columns with equal numbers of each level in both groups',
-        'balance = ["perceived_age"]  # columns that are balanced besides the features',
+        *([] if balance else ['balance = ["perceived_age"]  # columns that are balanced besides the features']),
         "max_pairs = 500",
     ):
         table.add(tomlkit.comment(line))

@@ -11,6 +11,7 @@ from tomlkit.items import AoT, Table
 from likewise.audit.plan.photo_editor import AUTO, GENERATOR, direction_options, photo_editor
 from likewise.audit.plan.request import COLUMNS, AuditRequest, kind_and_name
 from likewise.audit.plan.toml import commented, listed, section
+from likewise.data.describe_spec import BALANCED
 from likewise.errors import LikewiseError
 from likewise.runtime.registry import components
 
@@ -34,6 +35,17 @@ def space_sections(request: AuditRequest, names: list[str]) -> Mapping[str, Tabl
     name = request.generator or GENERATOR
     align = {"align": section(comment="to the generator's frame")} if _has("frame", name) else {}
     return {**align, "project": _projection(name, request.preset)}
+
+
+def balanced_columns(generator: str, column: str, *, of_trials: bool) -> tuple[str, ...]:
+    """Return the described columns that are balanced beside the latents of photographs.
+
+    Only for trials, the embedded generator and perceived gender: what the columns owe to the attribute itself has to be
+    removed, which needs its shipped direction, and their gain was measured there (docs/matching.md).
+    """
+    from likewise.counterfactuals.validation.default_validators import kind_of  # noqa: PLC0415  # --help stays quick
+
+    return BALANCED if of_trials and generator == GENERATOR and kind_of(column) == "gender" else ()
 
 
 def _projection(name: str, preset: str) -> Table:
