@@ -160,23 +160,23 @@ def _document(request: AuditRequest, folder: Path | None, names: list[str]) -> t
         column=request.protected, focal=request.focal, reference=request.reference,
         comment="every difference is focal - reference",
     ))  # fmt: skip
-    spaces = space_sections(request, names)
-    for name, made in spaces.items():
+    for name, made in {**_design(request, names), **_raters(request, folder)}.items():
         document.add(name, made)
-    generator = str(spaces["project"]["generator"]) if "project" in spaces else ""
-    for name, made in _units(request, generator).items():
-        document.add(name, made)
-    document.add("match", _match(names if request.covariates and "describe" in document else []))
-    for name, designs in variant_sections(request).items():
-        document.add(name, designs)
-    trials = section(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
-    document.add("trials", trials)
-    for name, tables in _raters(request, folder).items():
-        document.add(name, tables)
     if request.by:
         document.add("groups", _groups(request))
     document.add("report", _report(request))
     return document
+
+
+def _design(request: AuditRequest, names: list[str]) -> dict[str, Table | AoT]:
+    """Return the sections of the feature space, the units, the matching, its variants and the trials."""
+    spaces = space_sections(request, names)
+    generator = str(spaces["project"]["generator"]) if "project" in spaces else ""
+    sections: dict[str, Table | AoT] = {**spaces, **_units(request, generator)}
+    sections["match"] = _match(names if request.covariates and "describe" in sections else [])
+    sections |= variant_sections(request)
+    sections["trials"] = section(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
+    return sections
 
 
 def _groups(request: AuditRequest) -> Table:
