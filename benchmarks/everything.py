@@ -67,6 +67,13 @@ KNOWN = {
     "artifact_photographs": Benchmark(by_hand="edit photographs first: python -m benchmarks.editors run --work DIR"),
     "crowd": Benchmark(by_hand="make, rehearse and report are three steps: python -m benchmarks.crowd make --work DIR"),
     "editors": Benchmark(by_hand="run an editor first: python -m benchmarks.editors run --work DIR"),
+    "fairface": Benchmark(
+        ("--images", "2", "--method", "encoder", "--work", WORK),
+        ("--images", "240", "--work", WORK),
+        data=("small", "full"),
+        weights=("mobilestylegan-ffhq", "lpips-alexnet", "mobilefacenet", "retinaface"),
+        modules=("torch", "onnxruntime"),
+    ),
     "projection": Benchmark(
         ("project", "--method", "encoder", "--images", "2", "--work", WORK),
         ("project", "--images", "60", "--work", WORK),
