@@ -160,7 +160,11 @@ def test_csv_dialects_are_recognized(tmp_path, form):
         (b"image,identity\n1,a\n1,b\n2,c\n1,d\n", r"Duplicate image in t\.csv: '1' \(rows 1, 2, 4\)"),
         (b"image,identity\n1,a\n2,\n", r"Column 'identity' of t\.csv has no value for image '2'"),
         (b"image,identity\n1,a\n,b\n", r"Column 'image' of t\.csv has no value for row 2"),
-        (b"image;person\n1;a\n", r"Column 'identity' not found in t\.csv \(columns: 'image', 'person'\)"),
+        (
+            b"image;person\n1;a\n",
+            r"Column 'identity' not found in t\.csv \(columns: 'image', 'person'\)\. Name the column with identity="
+            r" \(on the command line --identity\)",
+        ),
         (b"image,identity\n1,a,b,c\n2,a\n3,a,b\n", r"t\.csv"),
     ],
 )

@@ -32,12 +32,13 @@ def need_frame(frame: object, table: str) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def need_columns(frame: pd.DataFrame, names: Sequence[str], table: str) -> None:
-    """Check that every named column exists."""
+def need_columns(frame: pd.DataFrame, names: Sequence[str], table: str, *, fix: str = "") -> None:
+    """Check that every named column exists; ``fix`` says how else a column is named."""
     missing = [name for name in names if name not in frame.columns]
     if missing:
         problem = f"Column {missing[0][:80]!r} not found in {table} (columns: {some(frame.columns, 8)})"
-        raise TableError(problem, fix=nearest(missing[0], frame.columns) or "Name one of these, or rename a column.")
+        how = fix or "Name one of these, or rename a column."
+        raise TableError(problem, fix=nearest(missing[0], frame.columns) or how)
 
 
 def need_values(frame: pd.DataFrame, names: Iterable[str], key: str, table: str) -> None:

@@ -15,6 +15,7 @@ from likewise.tables.io import read_frame
 from likewise.tables.table import Table, counted, listed
 
 RESERVED = ("image", "identity", "parent", "level", "source", "file", "digest")
+_NAMED = "Name the column with {key}= (on the command line {option}), or rename it."
 _UNSOURCED = {"gender", "sex", "race", "ethnicity", "age", "skin_tone", "skintone"}
 
 
@@ -70,7 +71,9 @@ class Images(Table):
         """
         source = Path(path)
         frame, meta = read_frame(source, text=(*cls.text_columns, image, identity))
-        need_columns(frame, [image, identity, *(rename or {})], source.name)
+        need_columns(frame, [image], source.name, fix=_NAMED.format(key="image", option="--image-column"))
+        need_columns(frame, [identity], source.name, fix=_NAMED.format(key="identity", option="--identity"))
+        need_columns(frame, [*(rename or {})], source.name)
         if frame.empty and not meta and source.suffix.lower() != ".parquet":
             raise TableError(f"{source.name} has no rows", fix="Check that the export finished.")
         if identity == image:  # one image per person

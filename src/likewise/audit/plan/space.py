@@ -34,7 +34,18 @@ def space_sections(request: AuditRequest, names: list[str]) -> Mapping[str, Tabl
         return {"encode": section(comment="distances are between these features", **{kind: name}, **size)}
     name = request.generator or GENERATOR
     align = {"align": section(comment="to the generator's frame")} if _has("frame", name) else {}
-    return {**align, "project": _projection(name, request.preset)}
+    return {**align, "project": _projection(name, "refine" if _edits_latents(request) else request.preset)}
+
+
+def _edits_latents(request: AuditRequest) -> bool:
+    """Whether a first look would edit the latents that it projects.
+
+    What the encoder alone finds is often another person, so that no edit of it is valid.
+    """
+    editor = request.editor
+    if editor == AUTO:
+        editor = photo_editor(request.protected, generator=request.generator)["editor"]
+    return editor == "direction" and request.preset == "quick" and (request.generator or GENERATOR) in ENCODED
 
 
 def balanced_columns(generator: str, column: str, *, of_trials: bool) -> tuple[str, ...]:
@@ -67,6 +78,8 @@ def _projection(name: str, preset: str) -> Table:
 def _method(name: str, preset: str, *, gradients: bool) -> dict[str, Any]:
     if not gradients or preset == "standard":
         return {}
+    if preset == "refine":
+        return {"method": commented("refine", "edits of the encoder's latents often show another person")}
     if preset == "thorough":
         return {"effort": commented(_THOROUGH, "times the usual number of steps")}
     if name in ENCODED:
