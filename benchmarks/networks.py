@@ -19,10 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
+import torch.nn.functional as F  # noqa: N812
 
 from benchmarks.embedding import FACES, describing, embedding
 from likewise.models.generators.mobilestylegan import MobileStyleGAN
+from likewise.models.perception.lpips import LpipsAlex
+from likewise.models.training.exits import refined
 from likewise.runtime.cpu import _VARIABLES, keep_freed_memory
 from likewise.runtime.threads import cores
 
@@ -63,17 +67,29 @@ def exits() -> None:
 
 
 def fidelity() -> None:
-    """How close each exit is to the full image averaged down: mean peak signal-to-noise ratio of 8 fresh latents."""
-    torch.set_num_threads(1)
-    keep_freed_memory()
+    """How close each exit is to the full image averaged down, for 8 fresh latents at three truncations."""
     for truncation in (0.5, 0.7, 1.0):
         generator = MobileStyleGAN(truncation=truncation)
-        w = generator.sample_w(8, seed=20260)
-        full = torch.from_numpy(generator.synthesize(w))
-        for size in generator.sizes[:-1]:
-            goal = torch.nn.functional.adaptive_avg_pool2d(full, size).numpy()
-            errors = np.square(generator.synthesize(w, size) - goal).mean(axis=(1, 2, 3))
-            print(f"fidelity: truncation {truncation}, {size:3d} px: {np.mean(10 * np.log10(4 / errors)):.1f} dB")
+        _fidelity(f"truncation {truncation}", generator, generator.sample_w(8, seed=20260))
+
+
+def projected(folder: Path, few: int = 12) -> None:
+    """The same for latents of photographs, those that the exits were not fitted on."""
+    _, apart = refined(folder)
+    _fidelity("projected", MobileStyleGAN(), apart[:: max(1, len(apart) // few)][:few].numpy())
+
+
+def _fidelity(kind: str, generator: MobileStyleGAN, w: npt.NDArray[np.float32]) -> None:
+    """Print the mean peak signal-to-noise ratio and the mean LPIPS of each exit."""
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    perceptual = LpipsAlex()
+    full = torch.from_numpy(np.concatenate([generator.synthesize(row) for row in w[:, None]]))
+    for size in generator.sizes[:-1]:
+        goal, drawn = F.adaptive_avg_pool2d(full, size).numpy(), generator.synthesize(w, size)
+        noise = 10 * np.log10(4 / np.square(drawn - goal).mean(axis=(1, 2, 3)))
+        apart = perceptual.distance(drawn, goal)
+        print(f"fidelity: {kind}, {size:3d} px: {noise.mean():.1f} dB, LPIPS {apart.mean():.3f}", flush=True)
 
 
 def allocator() -> None:
@@ -126,6 +142,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="where celebahq/images may lie")
     parser.add_argument("--faces", type=int, default=FACES, help="how many faces embedding and describing look at")
+    parser.add_argument("--latents", type=Path, help="folder of projected latents, for fidelity (benchmarks.fairface)")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
@@ -137,6 +154,8 @@ def main() -> None:
     for name in given.names or names:
         if name in BENCHMARKS:
             BENCHMARKS[name]()
+            if name == "fidelity" and given.latents:
+                projected(given.latents)
         else:
             ON_PICTURES[name](given.data, given.faces)
 

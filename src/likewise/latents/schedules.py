@@ -3,7 +3,7 @@
 - ``SINGH2021`` is the published one: 1000 steps of Adam at full resolution from the mean latent, its learning rate
   ramped up over the first 5 % and down by a cosine over the last 25 %, with noise on the latent that fades; the
   generator's noise maps, where it has any, are optimized as well (see noise).
-- ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at full resolution, because what
+- ``REFINE`` is ours: most steps at low resolution, where a step is cheap, and the last at a higher one, because what
   is drawn at low resolution is only nearly the image, and an optimizer finds the difference. A generator without low
   resolutions takes all steps at its own. A step is measured in standard deviations of sampled latents, so that it is
   small where W is narrow. Where there is an encoder (``ENCODED``) its guess is the start, and there are fewer steps; a
@@ -57,8 +57,8 @@ ENCODED: tuple[Phase, ...] = (
 """From the encoder's guess, which is near. Other numbers, sizes and rates were tried on photographs kept for tuning
 (``benchmarks.projection project --tuning --phases``); docs/projection.md has what came of them."""
 NEWTON: tuple[Phase, ...] = (
-    Phase(steps=5, lr=0.5, size=128, newton=True),
+    Phase(steps=6, lr=0.5, size=128, newton=True),
     Phase(steps=4, lr=0.5, size=256, newton=True),
-    Phase(steps=2, lr=0.5, newton=True),
 )
-"""From the encoder's guess, where the average curvature is known and rows are not tied."""
+"""From the encoder's guess, where the average curvature is known and rows are not tied. None at full resolution: at
+256 px, where images are compared, the exit draws what the full network draws."""

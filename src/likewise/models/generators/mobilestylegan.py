@@ -33,7 +33,8 @@ CHANNELS = (512, 512, 512, 512, 512, 256, 128, 64)
 LAYERS = len(CHANNELS) - 1
 ROWS = 2 + 3 * LAYERS
 RESOLUTION = 8 * 2**LAYERS
-EXITS = (64, 128, 256)
+EXITS = {64: 3, 128: 4, 256: 6}
+"""Pixels of each exit, and the real layers that it runs: up to half of them, or, so that nothing shows, all."""
 EXITS_FILE = Path(__file__).parent / "exits" / "mobilestylegan.safetensors"
 
 
@@ -87,6 +88,11 @@ class Pointwise(torch.autograd.Function):
         return back.mul_(style[:, None]), to_weight, to_style
 
 
+def _pointwise(pixels: Tensor, weight: Tensor, style: Tensor) -> Tensor:
+    made: Tensor = Pointwise.apply(pixels, weight, style)  # type: ignore[no-untyped-call]
+    return made
+
+
 class Unstyled(nn.Module):
     """A depthwise and a pointwise convolution; a style that someone else makes weighs the channels that come in."""
 
@@ -101,7 +107,7 @@ class Unstyled(nn.Module):
         """Return ``[n, size, size, channels_out]``."""
         seen = F.conv2d(x.permute(0, 3, 1, 2), self.depthwise, padding=1, groups=len(self.depthwise))
         pixels = seen.permute(0, 2, 3, 1).flatten(1, 2)  # [n, size * size, in]
-        made: Tensor = Pointwise.apply(pixels, self.pointwise, style)  # type: ignore[no-untyped-call]
+        made = _pointwise(pixels, self.pointwise, style)
         made.add_(self.noise.view(-1, 1)).add_(self.bias)  # in place while it is no view: a view's slopes are copied
         return F.leaky_relu_(made, 0.2).view(*x.shape[:3], -1)
 
@@ -162,7 +168,7 @@ class ToImage(nn.Module):
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
         """Return the image ``[n, 3, 2h, 2w]``."""
-        coefficients: Tensor = Pointwise.apply(x.flatten(1, 2), self.weight, self.style(w))  # type: ignore[no-untyped-call]
+        coefficients = _pointwise(x.flatten(1, 2), self.weight, self.style(w))
         return haar(coefficients.add_(self.bias).view(*x.shape[:3], 12)).permute(0, 3, 1, 2)
 
 
@@ -222,27 +228,29 @@ def _coarse(real: StyledConv, finer: int) -> Unstyled:
 
 
 class Reading(nn.Module):
-    """How an exit reads the image from its features: fitted by least squares, see ``train_exits``."""
+    """How an exit reads the image from its features: least squares, see ``likewise.models.training.exits``."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, read: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(12, channels))
-        self.bias = nn.Parameter(torch.zeros(12))
+        self.weight = nn.Parameter(torch.zeros(read, channels))
+        self.bias = nn.Parameter(torch.zeros(read))
 
 
 class Exit(nn.Module):
-    """A cheap way out at ``size`` px: the layers above run on at half that size, on the low bands only.
+    """A cheap way out at ``size`` px: some real layers, the rest run on at their size, on the low bands only.
 
-    All styles still act, so a preview follows every row of the latent. The image's wavelet coefficients are read from
-    the features after every layer from here on: the first have the detail, the last the colors.
+    All styles still act, so a preview follows every row of the latent. The image is read from the features after every
+    layer from here on: the first have the detail, the last the colors. Features of half the image's size are read as
+    its wavelet coefficients, those of its own size as its colors.
     """
 
     def __init__(self, size: int, network: Network) -> None:
         super().__init__()
-        self.below = (size // 8).bit_length() - 1
+        self.below = EXITS[size]
+        self.halved = 4 * 2**self.below < size
         layers: list[Layer] = list(network.layers[self.below :])  # type: ignore[arg-type]
         self.tail = nn.ModuleList(TailLayer(layer, 2**number) for number, layer in enumerate(layers, start=1))
-        self.reading = Reading(sum(CHANNELS[self.below :]))
+        self.reading = Reading(sum(CHANNELS[self.below :]), 12 if self.halved else 3)
 
     def stages(self, w: Tensor, network: Network) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield the features after each layer, and the style with which the next step reads them."""
@@ -256,10 +264,10 @@ class Exit(nn.Module):
     def forward(self, w: Tensor, network: Network) -> Tensor:
         """Draw ``[n, 3, size, size]`` from ``w [n, 23, 512]``."""
         read = iter(torch.split(self.reading.weight, list(CHANNELS[self.below :]), dim=1))
-        parts = [x.flatten(1, 2) @ (next(read) * style[:, None]).mT for x, style in self.stages(w, network)]
+        parts = [_pointwise(x.flatten(1, 2), next(read), style) for x, style in self.stages(w, network)]
         grid = 4 * 2**self.below
-        coefficients = (torch.stack(parts).sum(dim=0) + self.reading.bias).view(-1, grid, grid, 12)
-        return haar(coefficients).permute(0, 3, 1, 2)
+        read_off = (torch.stack(parts).sum(dim=0) + self.reading.bias).view(len(w), grid, grid, -1)
+        return (haar(read_off) if self.halved else read_off).permute(0, 3, 1, 2)
 
 
 class MobileStyleGAN(TorchGenerator):

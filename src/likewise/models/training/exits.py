@@ -1,10 +1,11 @@
-"""Fits the low-resolution exits of MobileStyleGAN: ``python -m likewise.models.training.exits TARGET``.
+"""Fits the low-resolution exits of MobileStyleGAN: ``python -m likewise.models.training.exits TARGET --latents DIR``.
 
 A teacher draws latents at 1024 px; each exit learns to read, from the features that it has, what the teacher's image
 looks like averaged down. That reading is linear, so least squares solves it, and all follows from the seeds.
 
-Latents are those that projection meets: from W, nearer to the mean and farther, and from W+, where rows come from
-different faces. One thread, a few minutes of a CPU.
+Latents are those that projection meets: from W, nearer to the mean and farther, with rows of two faces, and those to
+which photographs were projected (``benchmarks.fairface``), whose rows lie farther apart than those of any sample. Every
+fifth of these is kept apart for evaluation. One thread, a few minutes of a CPU.
 """
 
 from __future__ import annotations
@@ -23,6 +24,13 @@ from likewise.models.generators.mobilestylegan import EXITS, ROWS, Exit, MobileS
 RIDGE = 1e-5
 """Of the features' own power: keeps directions that the sample hardly shows from being read."""
 
+SAMPLED = 0.4
+"""Share of sampled latents among those to learn from: exits are to stay right for them, too."""
+APART = 5
+"""One projected latent in so many is kept apart."""
+ASTRAY = 8.0
+"""A number of a latent that large was found by a descent that ended in noise: of others the largest is below 5."""
+
 
 def latents(generator: MobileStyleGAN, n: int, seed: int) -> Tensor:
     """Draw ``[n, rows, dim]``: faces at 0.4 to 1.1 of their distance from the mean; in half of them rows are mixed."""
@@ -34,6 +42,15 @@ def latents(generator: MobileStyleGAN, n: int, seed: int) -> Tensor:
     second = (np.arange(ROWS) >= cut[:, None])[..., None]
     rows = np.where(second, faces[:, 1], faces[:, 0])
     return torch.from_numpy(mean + reach * (rows - mean))
+
+
+def refined(folder: Path) -> tuple[Tensor, Tensor]:
+    """Return the projected latents ``[n, rows, dim]`` of a folder to learn from, and those kept apart."""
+    paths = [path for path in sorted(folder.glob("*.npy")) if not path.name.endswith(".part.npy")]
+    every = torch.from_numpy(np.stack([np.load(path) for path in paths])).float()
+    every = every[(every.abs() < ASTRAY).all(dim=2).all(dim=1)]
+    apart = torch.arange(len(every)) % APART == APART - 1
+    return every[~apart], every[apart]
 
 
 def shown(network: Network, w: Tensor, size: int) -> Tensor:
@@ -52,15 +69,17 @@ def bands(image: Tensor) -> Tensor:
 def fitted(network: Network, size: int, w: Tensor, goals: Tensor) -> Exit:
     """Return the exit whose reading is the least-squares solution over all pixels of these images."""
     leave = Exit(size, network)
-    width = leave.reading.weight.shape[1] + 1
-    gram, cross = torch.zeros(width, width, dtype=torch.float64), torch.zeros(width, 12, dtype=torch.float64)
+    read, width = leave.reading.weight.shape
+    gram = torch.zeros(width + 1, width + 1, dtype=torch.float64)
+    cross = torch.zeros(width + 1, read, dtype=torch.float64)
     with torch.inference_mode():
         for row, goal in zip(w[:, None], goals, strict=True):
             seen = torch.cat([(x[0] * style[0]).flatten(0, 1) for x, style in leave.stages(row, network)], dim=1)
-            seen = torch.cat([seen, torch.ones(len(seen), 1)], dim=1)  # [pixels, width]
+            seen = torch.cat([seen, torch.ones(len(seen), 1)], dim=1)  # [pixels, width + 1]
+            wanted = bands(goal[None].float()) if leave.halved else goal[None].float().permute(0, 2, 3, 1)
             gram += seen.T @ seen
-            cross += seen.T @ bands(goal[None].float())[0].flatten(0, 1)
-        solved = torch.linalg.solve(gram + RIDGE * gram.diagonal().diag(), cross).T.float()  # [12, width]
+            cross += seen.T @ wanted[0].flatten(0, 1)
+        solved = torch.linalg.solve(gram + RIDGE * gram.diagonal().diag(), cross).T.float()  # [read, width + 1]
     with torch.no_grad():
         leave.reading.weight.copy_(solved[:, :-1])
         leave.reading.bias.copy_(solved[:, -1])
@@ -75,30 +94,34 @@ def psnr(network: Network, leave: Exit, w: Tensor, goals: Tensor) -> float:
     return float((10 * torch.log10(4 / errors)).mean())
 
 
-def fit_all(network: Network, target: Path, seen: tuple[Tensor, Tensor], new: tuple[Tensor, Tensor]) -> None:
-    """Fit every exit on training latents, evaluate it on new ones, and write the readings to a file."""
+def fit_all(network: Network, target: Path, seen: Tensor, new: dict[str, Tensor]) -> None:
+    """Fit every exit on latents, evaluate it on new ones of each kind, and write the readings to a file."""
     tensors: dict[str, Tensor] = {}
+    goals, unseen = shown(network, seen, max(EXITS)), {kind: shown(network, w, max(EXITS)) for kind, w in new.items()}
     for size in EXITS:
-        goals, unseen = (F.adaptive_avg_pool2d(images.float(), size) for images in (seen[1], new[1]))
-        leave = fitted(network, size, seen[0], goals)
-        print(f"{size} px: {psnr(network, leave, new[0], unseen):.2f} dB on latents not seen", flush=True)  # noqa: T201
+        leave = fitted(network, size, seen, F.adaptive_avg_pool2d(goals.float(), size))
+        for kind, w in new.items():
+            left = psnr(network, leave, w, F.adaptive_avg_pool2d(unseen[kind].float(), size))
+            print(f"{size} px: {left:.2f} dB on {len(w)} {kind} latents not seen", flush=True)  # noqa: T201
         tensors |= {f"{size}.{name}": value.contiguous() for name, value in leave.reading.state_dict().items()}
     save_file(tensors, target, {"network": "mobilestylegan-exits", "form": "1", "of": fingerprint(network)})
 
 
-def main(target: Path, *, weights: str, images: int) -> None:
-    """Draw what is to be learned, and learn it."""
+def main(target: Path, folder: Path, *, weights: str, images: int) -> None:
+    """Draw what is to be learned, a part of it sampled and the rest projected, and learn it."""
     torch.set_num_threads(1)
     generator = MobileStyleGAN(weights)
-    seen, new = latents(generator, images, seed=1), latents(generator, 16, seed=2)
-    goals, unseen = (shown(generator.network, w, max(EXITS)) for w in (seen, new))
-    fit_all(generator.network, target, (seen, goals), (new, unseen))
+    projected, apart = refined(folder)
+    sampled = round(SAMPLED * images)
+    seen = torch.cat([latents(generator, sampled, seed=1), projected[: images - sampled]])
+    fit_all(generator.network, target, seen, {"sampled": latents(generator, 16, seed=2), "projected": apart[:16]})
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", type=Path)
+    parser.add_argument("--latents", type=Path, required=True, help="folder of projected latents (*.npy)")
     parser.add_argument("--weights", default="mobilestylegan-ffhq")
-    parser.add_argument("--images", type=int, default=80)
+    parser.add_argument("--images", type=int, default=100)
     given = parser.parse_args()
-    main(given.target, weights=given.weights, images=given.images)
+    main(given.target, given.latents, weights=given.weights, images=given.images)
