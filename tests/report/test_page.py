@@ -239,3 +239,6 @@ def test_a_system_without_an_estimate_is_named_on_the_first_screen(tmp_path, con
     shown = text_of(small_page(tmp_path, contrast, operating_rows(), tested=tested))
     assert "Not compared between the groups: detector." in shown
     assert "Not compared" not in text_of(small_page(tmp_path, contrast, operating_rows(), tested=tested[:1]))
+    nothing = text_of(small_page(tmp_path, contrast, [], tested=tested[1:]))
+    assert "No difference between the groups could be estimated for detector." in nothing
+    assert "No system was audited" not in nothing

@@ -123,6 +123,12 @@ def test_discoveries_are_counted_by_q_value():
     assert "Tie" not in text
 
 
+def test_no_discovery_is_not_no_effect():
+    text = slopes(("Grin", 0.3, -0.2, 0.8, 0.4), ("Hat", 0.0, -0.1, 0.1, 0.9))
+    assert "change none of 2 labels" in text
+    assert text.endswith("their intervals include changes of up to 0.800 per unit of edit strength (Grin).")
+
+
 def test_without_q_values_intervals_count_and_it_is_said():
     text = slopes(("Grin", 0.3, 0.2, 0.4, None), ("Hat", 0.0, -0.1, 0.1, None))
     assert "change 1 of 2 labels (intervals not adjusted for multiplicity)" in text

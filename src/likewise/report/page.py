@@ -106,7 +106,7 @@ def write_report(
         **outcomes(estimates, contrast, naming), **sample(pairs, balance, contrast, naming), **provenance(made),
     }  # fmt: skip
     compared = {line.system for line in context["lines"]}
-    context["not_compared"] = [row["name"] for row in tested if context["lines"] and row["name"] not in compared]
+    context["not_compared"] = [row["name"] for row in tested if row["name"] not in compared]
     context["headline"] = headline(context["lines"], context["checks"])
     context["trials_matched"] = pairs.unit == "trial"
     context["confidence"] = _confidence(estimates)

@@ -186,7 +186,16 @@ def slope_finding(estimates: Estimates) -> str:
     how = f"q < {FALSE_DISCOVERY_RATE:g}, Benjamini-Yekutieli" if len(q) else "intervals not adjusted for multiplicity"
     head = f"Counterfactual edits of the attribute change {len(found) or 'none'} of {len(rows)} labels ({how})"
     listed = "; ".join(f"{plain(row['quantity'].split(': ', 1)[-1])} {interval(row)}" for row in found)
-    return f"{head}{'; relative change per unit of edit strength: ' + listed if found else ''}."
+    if not found:
+        return f"{head}; {_widest(rows)}."
+    return f"{head}; relative change per unit of edit strength: {listed}."
+
+
+def _widest(rows: pd.DataFrame) -> str:
+    """Say how large a change none of these intervals excludes: no discovery is not the same as no effect."""
+    reach = rows[["low", "high"]].abs().max(axis=1).to_numpy()
+    name = plain(rows["quantity"].iloc[int(reach.argmax())].split(": ", 1)[-1])
+    return f"their intervals include changes of up to {number(reach.max())} per unit of edit strength ({name})"
 
 
 def discovered(row: pd.Series, q: pd.Series) -> bool:

@@ -10,26 +10,23 @@ import pandas as pd
 from likewise.analysis.gaps.estimate import gaps
 from likewise.analysis.labels import ANSWERED, LABELED
 from likewise.analysis.multiplicity import discoveries
-from likewise.analysis.slopes.estimate import slopes
-from likewise.analysis.slopes.placebo import rate_shifts
-from likewise.analysis.slopes.tests import excess_over_placebo, slope_tests
-from likewise.analysis.triangulation import compare_approaches, edited_gaps, standardized_gaps
+from likewise.analysis.triangulation import standardized_gaps
 from likewise.analysis.verdict import verdicts
 from likewise.analysis.verification.adjusted import adjusted_fnmr_gap
 from likewise.analysis.verification.error_rates import det, error_rates
 from likewise.analysis.verification.shown_rates import supported_rates
 from likewise.audit.context import StageContext
 from likewise.audit.estimate.crowd import crowd_estimates
+from likewise.audit.estimate.edits import edited_trial_gaps, label_slopes
 from likewise.audit.estimate.gaps import gap_estimates
 from likewise.audit.estimate.groups import group_estimates
 from likewise.audit.estimate.images import image_estimates
 from likewise.audit.estimate.label_noise import label_noise_estimates
 from likewise.audit.estimate.labels import label_gap_estimates
 from likewise.audit.estimate.preferences import preference_estimates
-from likewise.audit.raters.planned import classifies, label_thresholds, make_rater, own_thresholds
+from likewise.audit.raters.planned import classifies, make_rater, own_thresholds
 from likewise.audit.raters.precomputed import precomputed_thresholds
-from likewise.counterfactuals.placebo import RANDOM
-from likewise.tables import Estimates, Images, Matches, Ratings, Trials
+from likewise.tables import Estimates, Matches, Ratings, Trials
 
 
 def estimate_everything(context: StageContext) -> Estimates:
@@ -42,13 +39,13 @@ def estimate_everything(context: StageContext) -> Estimates:
     if plan.recognizes:
         distances = _about(context.ratings(), trials)
         parts += gap_estimates(context, _about(distances, genuine), genuine, pairs, None)
-        parts += _edited_gaps(context, genuine, pairs)
+        parts += edited_trial_gaps(context, genuine, pairs)
         rates = _error_rates(context, distances, trials, pairs)
         parts += rates
         if plan.estimate.true_labels:
             parts += label_noise_estimates(context, _about(distances, genuine), genuine, rates)
     if plan.sweeps:
-        parts += _slopes(context)
+        parts += label_slopes(context)
     if classifies(plan):
         labels = label_gap_estimates(context, context.image_matches())
         parts += [*labels, *_discoveries(labels), *_verdicts(context, labels, plan.estimate.margin)]
@@ -145,28 +142,6 @@ def _people_gaps(context: StageContext, responses: Ratings, genuine: Trials, pai
     return found + context.attempt("confidence gap", estimate)
 
 
-def _edited_gaps(context: StageContext, genuine: Trials, pairs: Matches) -> list[Estimates]:
-    """Estimate the effect of editing both images of a trial on recognizers, and compare it with matched pairs."""
-    trials = context.edited_trials()
-    if trials is None:
-        return []
-    edited = context.valid_counterfactuals()
-    if not len(edited):
-        return []
-    every, kept = trials.frame, set(edited.keys)
-    trials = Trials(every[every["a"].isin(kept) & every["b"].isin(kept)])
-    ratings, contrast, level = context.ratings(), context.plan.contrast, context.plan.estimate.level
-    change = partial(edited_gaps, ratings, trials, edited, contrast, level=level)
-    found = context.attempt("change in edited images", change)
-    if len(pairs) < 2 or not found:
-        return found
-    compared = partial(
-        compare_approaches, ratings, genuine, context.images(), contrast,
-        pairs=pairs, edited_trials=trials, edited=edited, covariates=context.covariates(), level=level,
-    )  # fmt: skip
-    return found + context.attempt("comparison of matched pairs with edits", compared)
-
-
 def _error_rates(context: StageContext, distances: Ratings, trials: Trials, pairs: Matches) -> list[Estimates]:
     """Estimate error rates at the false match rates that the impostor trials support, and at shipped thresholds."""
     impostors = len(trials) - len(trials.genuine())
@@ -188,66 +163,3 @@ def _error_rates(context: StageContext, distances: Ratings, trials: Trials, pair
         common: dict[str, Any] = {"pairs": matched, "covariates": context.covariates(), "level": level}
         found += context.attempt("adjusted error rates", partial(adjusted_fnmr_gap, found[0], *about, **common))
     return found + context.attempt("DET curves", partial(det, *about, level=level))
-
-
-def _slopes(context: StageContext) -> list[Estimates]:
-    """Estimate every label's slope; the false discovery rate is over all labels of all classifiers."""
-    models = [make_rater(context.folder, each) for each in context.plan.classifiers]
-    thresholds = label_thresholds(models)
-    frame = context.ratings().frame
-    frame = frame[~frame["unit"].isin(context.images().keys)]
-    own = _labels_present(context, frame[frame["rater"].isin(thresholds)], thresholds)
-    made = context.valid_counterfactuals()
-    if context.plan.validated is None:
-        context.notes.append(
-            "No counterfactual finding: the plan does not validate edits, so it is not known whether only the "
-            "attribute changed. Remove enabled = false from [validity]."
-        )
-    if made.frame["parent"].nunique() < 2:
-        context.notes.append("No counterfactual finding: fewer than two images have valid edits.")
-        return []
-    about: dict[str, Any] = {"threshold": thresholds, "level": context.plan.estimate.level}
-    real = _of(own, made)
-    found = [
-        part for each in (slopes, slope_tests) for part in context.attempt("slopes", partial(each, real, made, **about))
-    ]
-    return found + (_placebos(context, own, made, about) if found else [])
-
-
-def _labels_present(context: StageContext, frame: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
-    """Drop labels that no image of the sweep has, and count them."""
-    limit = frame["rater"].map(thresholds).astype("float64")  # also where no rater has one
-    there = (frame["value"] >= limit) | (limit.isna() & frame["value"].gt(0))
-    ever = there.groupby([frame["rater"], frame["question"]]).transform("any")
-    never = frame.loc[~ever, ["rater", "question"]].drop_duplicates().groupby("rater").size()
-    context.notes += [
-        f"{rater}: {count:,} labels that no image has are without a slope." for rater, count in never.items()
-    ]
-    return frame[ever]
-
-
-def _of(frame: pd.DataFrame, images: Images) -> Ratings:
-    return Ratings(frame[frame["unit"].isin(set(images.keys))])
-
-
-def _placebos(context: StageContext, frame: pd.DataFrame, made: Images, about: dict[str, Any]) -> list[Estimates]:
-    """Estimate the effect of the placebo arms on every label: a slope, or a shift."""
-    arms = context.placebo()
-    if arms is None:
-        context.notes.append("The sweep has no placebo arms: the effect of editing alone is not known.")
-        return []
-    levels = set(made.frame["level"])  # strengths that are excluded for all images are excluded here, too
-    kept = arms.frame[arms.frame["parent"].isin(set(made.frame["parent"])) & arms.frame["level"].isin(levels)]
-    aside = Images(kept[kept["source"] == RANDOM])
-    moved, real = _of(frame, aside), _of(frame, made)
-    own = context.attempt(
-        "slopes of the random direction", partial(slopes, moved, aside, sample="random direction", **about)
-    )
-    beyond = partial(excess_over_placebo, real, made, moved, aside, arm="random direction", **about)
-    return [
-        *(Estimates(part.frame[part.frame["stat"].isin(["slope", "rate_slope"])]) for part in own),
-        *context.attempt("slopes in excess of the random direction", beyond),
-        *context.attempt(
-            "shifts of the placebo arms", lambda: rate_shifts(_of(frame, Images(kept)), Images(kept), **about)
-        ),
-    ]

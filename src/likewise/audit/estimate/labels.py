@@ -8,6 +8,7 @@ from typing import Any
 from likewise.analysis.labels import FEW_LABELS, binarize, clip_share_gaps, label_of, same_labels, simultaneous_level
 from likewise.analysis.triangulation import compare_approaches, edited_gaps
 from likewise.audit.context import StageContext
+from likewise.audit.estimate.edits import too_few
 from likewise.audit.estimate.gaps import gap_estimates
 from likewise.audit.raters.planned import label_thresholds, labels_images, make_rater
 from likewise.audit.raters.precomputed import precomputed_thresholds
@@ -54,8 +55,8 @@ def _edited(
     """Estimate the change of the same labels in edited images, and whether matched pairs agree."""
     made, contrast = context.valid_counterfactuals(), context.plan.contrast
     rated = _about(ratings, made.keys)
-    if not len(rated):
-        return []  # no edit is valid, which the stage notes
+    if not len(rated) or too_few(made):
+        return []  # the slopes of the labels note it
     edited = same_labels(rated, thresholds, given)
     found = context.attempt("labels of edited images", lambda: edited_gaps(edited, None, made, contrast, level=level))
     if len(pairs) < 2 or not found:

@@ -30,7 +30,7 @@ from likewise.audit.stage import Stage
 class Estimate(Stage):
     """Estimate gaps, error rates, slopes, agreement and the quality of images."""
 
-    name, artifact, section, version, counted, seeded = "estimate", ESTIMATES, "estimate", 12, False, True
+    name, artifact, section, version, counted, seeded = "estimate", ESTIMATES, "estimate", 13, False, True
     help = "Estimate gaps, error rates and slopes, with intervals."
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
