@@ -1,6 +1,7 @@
 """Coverage of the intervals: simulated tables with known ground truth, many seeds, and naive intervals beside.
 
-    python -m benchmarks.coverage [--only NAME ...] [--first 200000] [--keep parts.csv ...] [--write docs/coverage.md]
+    python -m benchmarks.coverage [--only NAME ...] [--first 200000] [--keep parts.csv ...] [--page before.md]
+                                  [--write docs/coverage.md]
 
 Every experiment draws tables whose true values are known (likewise.simulation.system_ratings), calls the public
 function on them,
@@ -12,6 +13,7 @@ the function says that there is too little to estimate it from, is no seed of th
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -66,10 +68,12 @@ def coverage(experiment: str, n: int, seeds: int, first: int = 0) -> pd.DataFram
 class Kept:
     """Results by chunks of seeds in CSV files, so that a stopped run loses one chunk. New chunks go to the first."""
 
-    def __init__(self, paths: Sequence[Path] = ()) -> None:
+    def __init__(self, paths: Sequence[Path] = (), page: Path | None = None) -> None:
         self.path = paths[0] if paths else None
         self.frame, *others = [_read(path) for path in paths] or [_read(None)]
         self.others = others
+        if page:
+            self.others.append(counts_of(page.read_text(encoding="utf-8"), self._all()))
 
     def _all(self) -> pd.DataFrame:
         return pd.concat([part for part in (self.frame, *self.others) if len(part)] or [self.frame], ignore_index=True)
@@ -107,6 +111,31 @@ def _read(path: Path | None) -> pd.DataFrame:
     return pd.read_csv(path) if path and path.exists() else pd.DataFrame(columns=_COLUMNS)
 
 
+def counts_of(page: str, parts: pd.DataFrame) -> pd.DataFrame:
+    """Return the counts behind a page's table as a chunk, of those estimators that the parts name the experiment of.
+
+    A share of up to 1,000 seeds with a decimal in per cent gives the count exactly. Seeds of the page and of the parts
+    must differ; the page does not say which they were.
+    """
+    known = parts.drop_duplicates("estimator").set_index("estimator")["experiment"]
+    table = page.split("<!-- table -->\n", 1)[1].split("\n<!-- end -->", 1)[0].splitlines()
+    sizes = [int(cell.split()[0]) for cell in table[0].strip("| ").split(" | ")[1:]]
+    rows: list[tuple[object, ...]] = []
+    for line in table[2:]:
+        name, *cells = line.strip("| ").split(" | ")
+        for n, cell in zip(sizes, cells, strict=True):
+            if name in known.index and (found := _CELL.fullmatch(cell)):
+                seeds = int(found["seeds"] or 1000)
+                shares = [_share(found[part], seeds) for part in ("held", "naive")]
+                rows.append((known[name], n, -1, name, seeds, *shares))
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _share(cell: str | None, seeds: int) -> float:
+    return round(seeds * float(cell) / 100) / seeds if cell else np.nan
+
+
+_CELL = re.compile(r"(?P<held>[\d.]+)( / (?P<naive>[\d.]+))?( \((?P<seeds>\d+) seeds\))?")
 _COLUMNS = ["experiment", "clusters", "first", "estimator", "seeds", "held", "naive"]
 _CHUNK = 100
 _NONE = "no interval"
@@ -156,9 +185,12 @@ def main() -> None:
         "--keep", type=Path, nargs="+", default=[], help="CSV of results by chunks of seeds: what is there is not run "
         "again. Further files are read and pooled",
     )  # fmt: skip
+    parser.add_argument(
+        "--page", type=Path, help="a page with such a table: its counts, of other seeds, are pooled with those kept"
+    )
     parser.add_argument("--write", type=Path, help="file in which the table between the marks is replaced")
     options = parser.parse_args()
-    kept = Kept(options.keep)
+    kept = Kept(options.keep, options.page)
     for n in options.clusters:
         for experiment in options.only or list(EXPERIMENTS):
             _run(kept, experiment, n, range(options.first, options.first + options.seeds, _CHUNK))

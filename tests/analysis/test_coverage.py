@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import coverage as benchmark
@@ -102,3 +103,29 @@ def test_files_of_kept_chunks_are_pooled_and_sizes_without_an_interval_say_so(tm
     both = benchmark.Kept([tmp_path / "new.csv", tmp_path / "other.csv"])
     assert both.has("shown", 200, 100) and not both.has("shown", 200, 200)
     assert benchmark.as_markdown(both.table()).splitlines()[-1] == "| share | no interval | 99.0 / 50.0 |"
+
+
+def test_the_counts_of_a_page_are_pooled_with_other_seeds():
+    page = "\n".join([
+        "# Coverage", "<!-- table -->", "| estimator | 50 clusters | 1000 clusters |", "|---|---|---|",
+        "| gap (by pair) | no interval | 94.8 / 80.2 (400 seeds) |", "| rate | 95.1 | 93.0 (400 seeds) |",
+        "| of no part | 90.0 | 90.0 |", "<!-- end -->",
+    ])  # fmt: skip
+    part = {"experiment": "adjusted", "clusters": 1000, "first": 400, "seeds": 600, "naive": np.nan}
+    parts = pd.DataFrame([part | {"estimator": "gap (by pair)", "held": 0.95}, part | {"estimator": "rate", "held": 1}])
+    counts = benchmark.counts_of(page, parts)
+    assert (counts["held"] * counts["seeds"]).round(9).tolist() == [379, 951, 372]
+    assert counts["naive"].dropna().tolist() == [pytest.approx(321 / 400)]
+
+
+def test_a_page_and_a_run_make_one_table(tmp_path):
+    (tmp_path / "page.md").write_text(
+        "<!-- table -->\n| estimator | 50 clusters | 200 clusters |\n|---|---|---|\n"
+        "| gap | 94.0 | 95.0 (400 seeds) |\n<!-- end -->"
+    )
+    kept = benchmark.Kept([tmp_path / "parts.csv"])
+    kept.add(
+        "adjusted", 200, 400, pd.DataFrame({"estimator": ["gap"], "seeds": [600], "held": [0.9], "naive": [np.nan]})
+    )
+    pooled = benchmark.Kept([tmp_path / "parts.csv"], tmp_path / "page.md").table()
+    assert benchmark.as_markdown(pooled).splitlines()[-1] == "| gap | 94.0 | 92.0 |"

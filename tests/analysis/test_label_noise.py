@@ -213,3 +213,16 @@ def test_imputed_images_of_one_identity_share_one_group():
     drawn = label_noise_models._imputed(laid, rng.normal(size=120)[who], np.random.default_rng(1))
     groups = drawn.reshape(120, 4)[40:]
     assert (groups == groups[:, :1]).all() and 0.1 < groups.mean() < 0.9
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_answers_of_yes_and_no_need_eight_labeled_people_of_the_rarer_answer_in_each_group(few):
+    ratings, images, labels = world(0)
+    frame = ratings.frame
+    limit = frame["value"].quantile(0.99 if few else 0.7)
+    rare = lw.Ratings(frame.assign(value=(frame["value"] > limit).astype(float)))
+    found = corrected_gaps(rare, None, images, CONTRAST, labels=labels).where(stat="gap").frame
+    assert found["sample"].tolist() == (["as predicted"] if few else ["as predicted", "corrected for label noise"])
+    assert found["low"].isna().all() if few else found["low"].notna().all()
+    assert found["method"].str.contains("too few errors of labeled people to correct").all() == few
+    assert len(imputed_gaps(rare, None, images, CONTRAST, labels=labels, imputations=3).frame) == (0 if few else 1)

@@ -119,11 +119,16 @@ def _gaps(
     table: RatingTable, labels: Mapping[str, str], contrast: Contrast,
     estimate: Callable[[Phases, Floats], tuple[Interval, str]], *, sample: str, level: float,
 ) -> Estimates:  # fmt: skip
-    """Return one row per quantity; ``estimate`` gives its interval and the method."""
+    """Return one row per quantity; ``estimate`` gives its interval and the method.
+
+    Answers of 0 and 1 with too few errors of labeled people are left out: ``corrected_gaps`` says so.
+    """
     rows = []
     for quantity, part in table.by_quantity():
-        y = part["value"].to_numpy(dtype=np.float64)
-        found, method = estimate(Phases(part, labels, contrast), y)
+        y, laid = part["value"].to_numpy(dtype=np.float64), Phases(part, labels, contrast)
+        if laid.too_few(y):
+            continue
+        found, method = estimate(laid, y)
         write = partial(row, quantity, "gap", sample, contrast.label, level=level, n=len(y))
         rows.append(write(found, method=method, estimand="unadjusted"))
     return Estimates.of(rows)

@@ -8,7 +8,7 @@ import pytest
 
 import likewise as lw
 from invariants import check_estimates
-from likewise.analysis.verification.adjusted import adjusted_fnmr_gap
+from likewise.analysis.verification.adjusted import adjusted_fnmr_gap, with_imbalance
 from likewise.analysis.verification.error_rates import error_rates
 from likewise.simulation.system_ratings import CONTRAST, VerificationTrials
 
@@ -30,15 +30,20 @@ def test_without_a_remaining_difference_it_is_the_plain_gap_of_verification():
         )
 
 
-def test_a_difference_that_is_left_is_taken_away():
-    """Matches that do not match on eyeglasses: the plain gap carries their effect, the adjusted one does not."""
+def unlike_pairs():
+    """Matches that do not match on eyeglasses, which raise FNMR; there is no other difference."""
     ratings, trials, faces, _ = VerificationTrials(400, 5, genuine=1, impostors=8, effect=0.0, mixed=0.15).tables()
     images = np.sort([image for image in faces.keys if image.endswith("-1")])
     side = CONTRAST.side(faces).loc[images]
     frame = pd.DataFrame({"a": images[side == 1], "b": images[side == -1]})
-    pairs = lw.Matches(frame.assign(pair=frame["a"]))
-    rates = error_rates(ratings, trials, faces, CONTRAST, pairs=pairs, rates=[0.01])
-    found = adjusted_fnmr_gap(rates, ratings, trials, faces, CONTRAST, pairs=pairs, covariates=["eyeglasses"]).frame
+    return ratings, trials, faces, CONTRAST, lw.Matches(frame.assign(pair=frame["a"]))
+
+
+def test_a_difference_that_is_left_is_taken_away():
+    """The plain gap carries the effect of eyeglasses, the adjusted one does not."""
+    ratings, trials, faces, contrast, pairs = unlike_pairs()
+    rates = error_rates(ratings, trials, faces, contrast, pairs=pairs, rates=[0.01])
+    found = adjusted_fnmr_gap(rates, ratings, trials, faces, contrast, pairs=pairs, covariates=["eyeglasses"]).frame
     plain = rates.where(stat="gap", sample="matched").frame
     assert plain["low"].iloc[0] > 0
     assert found["low"].iloc[0] < 0 < found["high"].iloc[0]
@@ -57,3 +62,16 @@ def test_a_trial_without_a_distance_is_missed():
         row = adjusted_fnmr_gap(rates, given, trials, faces, CONTRAST, pairs=pairs, covariates=["eyeglasses"]).frame
         found.append(row["estimate"].iloc[0])
     assert found[0] == pytest.approx(found[1]) and found[1] > 0.5
+
+
+def test_a_difference_that_is_left_moves_the_plain_interval_out_and_is_remarked():
+    """The matched gap in FNMR heads the report; only its adjusted neighbor knew of the imbalance."""
+    about = unlike_pairs()
+    rates = error_rates(*about[:4], pairs=about[4], rates=[0.01])
+    found = with_imbalance(rates, *about[:4], pairs=about[4], covariates=["eyeglasses"])
+    check_estimates(found)
+    before, after = (table.where(stat="gap", sample="matched").frame.iloc[0] for table in (rates, found))
+    assert before["low"] > 0 > after["low"] and after["high"] == before["high"]
+    assert after["method"].endswith("|SMD| > 0.1 left in eyeglasses")
+    rest = [table.frame[~table.frame["stat"].eq("gap")].reset_index(drop=True) for table in (rates, found)]
+    pd.testing.assert_frame_equal(*rest)

@@ -73,6 +73,8 @@ def gaps(
     -----
     Intervals leave out one identity (matched pair, rater) at a time. Proportions get Newcombe's intervals instead,
     which hold for rare errors; with fewer than ten identities with an error nothing is adjusted, and the row says so.
+    The interval of a plain matched gap is moved out, toward the adjusted one, by what imbalance adds to it (not where
+    the design balances covariates).
 
     Examples
     --------

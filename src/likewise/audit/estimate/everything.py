@@ -12,7 +12,7 @@ from likewise.analysis.labels import ANSWERED, LABELED
 from likewise.analysis.multiplicity import discoveries
 from likewise.analysis.triangulation import standardized_gaps
 from likewise.analysis.verdict import verdicts
-from likewise.analysis.verification.adjusted import adjusted_fnmr_gap
+from likewise.analysis.verification.adjusted import adjusted_fnmr_gap, with_imbalance
 from likewise.analysis.verification.error_rates import det, error_rates
 from likewise.analysis.verification.shown_rates import supported_rates
 from likewise.audit.context import StageContext
@@ -160,6 +160,8 @@ def _error_rates(context: StageContext, distances: Ratings, trials: Trials, pair
     )  # fmt: skip
     found = context.attempt("error rates", estimate)
     if found and matched and context.covariates():
-        common: dict[str, Any] = {"pairs": matched, "covariates": context.covariates(), "level": level}
-        found += context.attempt("adjusted error rates", partial(adjusted_fnmr_gap, found[0], *about, **common))
+        common: dict[str, Any] = {"pairs": matched, "covariates": context.covariates()}
+        adjust = partial(adjusted_fnmr_gap, found[0], *about, **common, level=level)
+        if adjusted := context.attempt("adjusted error rates", adjust):
+            found = [with_imbalance(found[0], *about, **common), *adjusted]
     return found + context.attempt("DET curves", partial(det, *about, level=level))

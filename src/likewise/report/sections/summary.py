@@ -193,7 +193,9 @@ class Summary:
             return f"|SMD| > 0.1 in {plain(remark).replace(' ...', ' and others')}"
         if added := bias_left(lead["method"]):
             size = f"{number(100 * float(added))} points" if is_share(lead["quantity"]) else number(float(added))
-            return f"by regression, the remaining imbalance adds {size}, over half a standard error"
+            return (
+                f"by regression, the remaining imbalance adds {size}, over half a standard error (the CI allows for it)"
+            )
         return ", ".join(f"{name} (SMD {number(value)})" for name, value in unbalanced(self.balance)[:3])
 
 
