@@ -84,6 +84,14 @@ def test_long_numbers_of_raters_keep_their_digits(study, tmp_path):
     assert read_long_table(study, path).frame["rater"].tolist() == ["123456701", "123456702"]
 
 
+def test_raters_07_and_7_are_two(study, tmp_path):
+    """Columns of ids were read as numbers, which joined the two raters, or refused the file for contradictions."""
+    path = tmp_path / "long.csv"
+    path.write_text("unit, worker,value\nu0.png,07,1\nu0.png,7,0\n")
+    frame = read_long_table(study, path).frame
+    assert dict(zip(frame["rater"], frame["value"], strict=True)) == {"07": 1.0, "7": 0.0}
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "problem"),
     [

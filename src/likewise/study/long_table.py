@@ -64,14 +64,20 @@ def read_long_table(study: StudyPlan, path: Path, columns: LongColumns | None = 
     TableError
         A column is missing, a unit is not in the study, or a value is not an option.
     """
-    frame, _ = read_frame(path, text=())
-    frame.columns = [str(name).strip() for name in frame.columns]
+    frame, _ = read_frame(path)
+    names = _names(frame.rename(columns=_stripped), columns or LongColumns(), study, path.name)
+    ids = {names.get(part) for part in ("unit", "rater", "a", "b")} - {""}
+    keys = tuple(name for name in frame.columns if _stripped(name) in ids)  # they stay text: rater 07 is not rater 7
+    frame = read_frame(path, text=keys)[0].rename(columns=_stripped)
     text = frame.astype(object).where(frame.notna(), None)
-    names = _names(frame, columns or LongColumns(), study, path.name)
     book = ResponseBook(study)
     for row in text.to_dict("records"):
         _add(book, study, {str(key): value for key, value in row.items()}, names)
     return book.ratings()
+
+
+def _stripped(name: object) -> str:
+    return str(name).strip()
 
 
 def _names(frame: pd.DataFrame, columns: LongColumns, study: StudyPlan, table: str) -> dict[str, str]:
