@@ -113,6 +113,7 @@ _SHAPES: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda x: 0.08 * x,
     "hinge": lambda x: 0.12 * np.maximum(x - 0.5, 0),
     "exponential": lambda x: 0.06 * np.exp(0.7 * x),
+    "step": lambda x: 0.15 * (x > 1),
 }
 
 
@@ -221,6 +222,7 @@ HARD: dict[str, Callable[[int, int], Iterator[Outcome]]] = {
     "linear": curved("linear"),
     "hinge": curved("hinge"),
     "exponential": curved("exponential"),
+    "step": curved("step"),
     "heavy": curved("linear", heavy=True),
     "unequal": unequal,
     "pareto raters": pareto_raters,
