@@ -113,7 +113,7 @@ _SHAPES: dict[str, Callable[[Floats], Floats]] = {
     "linear": lambda x: 0.08 * x,
     "hinge": lambda x: 0.12 * np.maximum(x - 0.5, 0),
     "exponential": lambda x: 0.06 * np.exp(0.7 * x),
-    "step": lambda x: 0.15 * (x > 1),
+    "step": lambda x: np.where(x > 1, 0.15, 0.0),
 }
 
 

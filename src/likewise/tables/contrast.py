@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from likewise.errors import ContrastError, nearest, some
@@ -58,7 +59,7 @@ class Contrast:
         levels_written = frame[self.column].map(
             {level: written(level) for level in frame[self.column].dropna().unique()}
         )
-        side = pd.Series(0, index=pd.Index(frame["image"], name="image"), name="side")
+        side = np.zeros(len(frame), dtype=np.int64)
         for level, sign in ((self.focal, 1), (self.reference, -1)):
             hit = (levels_written == written(level)).to_numpy()
             if not hit.any():
@@ -66,7 +67,7 @@ class Contrast:
                 fix = f"{nearest(str(level), levels)} The levels are {some(levels, 8)}."
                 raise ContrastError(f"Level {level!r} does not occur in column {self.column!r}", fix=fix.strip())
             side[hit] = sign
-        return side
+        return pd.Series(side, index=pd.Index(frame["image"], name="image"), name="side")
 
 
 def written(value: object) -> str:

@@ -159,9 +159,7 @@ class Estimates(Table):
         need_values(frame, [*keys, "method", "estimate", "n", "clusters"], "quantity", "Estimates")
         need_unique(frame, keys, "Estimates")
         _check_stats(frame)
-        rounded = frame["stat"].map({name: _rounded(name) for name in frame["stat"].unique()}).astype(bool)
-        for name in ("estimate", "low", "high"):  # also of rows that were not made by ``row``
-            frame[name] = frame[name].mask(rounded & (frame[name].abs() < _ZERO), 0.0)
+        _round(frame)
         _check_intervals(frame)
         return frame[list(COLUMNS)].astype({"n": "int64", "clusters": "int64"})
 
@@ -184,7 +182,9 @@ class Estimates(Table):
         keep = pd.Series(True, index=self._frame.index)
         for name, value in values.items():
             keep &= self._frame[name] == value
-        return Estimates(self._frame[keep])
+        found = Estimates.__new__(Estimates)  # rows that were checked need no second check
+        found._set(_frame=self._frame[keep].reset_index(drop=True))
+        return found
 
     def __str__(self) -> str:
         """Show the estimates: quantity, statistic, sample, group, estimate and interval."""
@@ -226,6 +226,16 @@ def _aligned(columns: dict[str, list[str]]) -> list[str]:
     width = {name: max(map(len, values)) for name, values in cells.items()}
     rows = zip(*([cell.ljust(width[name]) for cell in values] for name, values in cells.items()), strict=True)
     return ["  ".join(cells).rstrip() for cells in rows]
+
+
+def _round(frame: pd.DataFrame) -> None:
+    """Set rounding noise to 0, also in rows that were not made by ``row``."""
+    names = ["estimate", "low", "high"]
+    values, counted = frame[names].to_numpy(), {stat: _rounded(stat) for stat in frame["stat"].unique()}
+    noise = np.abs(values) < _ZERO  # also -0.0
+    if noise.any():
+        noise &= np.array([counted[stat] for stat in frame["stat"].tolist()])[:, None]
+        frame[names] = np.where(noise, 0.0, values)
 
 
 def _check_stats(frame: pd.DataFrame) -> None:
