@@ -157,7 +157,7 @@ def test_a_bias_that_matters_is_said_although_covariates_are_balanced(contrast):
     rows = [{**row, **remark} if row["sample"] == "matched" else row for row in operating_rows()]
     estimates = lw.Estimates.of(rows)
     (line,) = Summary(estimates, BALANCED, contrast, Naming.of(BALANCED, estimates)).lines()
-    assert "the remaining imbalance adds 1.2" in line.warnings[0] and "points" in line.warnings[0]
+    assert "the remaining imbalance adds 1.2 points" in line.warnings[0]
 
 
 def test_imbalance_of_the_compared_units_is_said_too(contrast):
@@ -257,3 +257,11 @@ def test_the_headline_names_the_systems_by_verdict_and_what_weakens_them(contras
     weak = headline(found, checks(APART, matched(), contrast))
     assert weak[-1].startswith("Read with caution (balance: not balanced)")
     assert headline([], good) == []
+
+
+def test_what_is_unbalanced_and_what_it_adds_stand_together(contrast):
+    remark = {"method": "Newcombe; |SMD| > 0.1 left in age; imbalance left adds 0.012"}
+    estimates = lw.Estimates.of([{**row, **remark} if row["sample"] == "matched" else row for row in operating_rows()])
+    (line,) = Summary(estimates, BALANCED, contrast, Naming.of(BALANCED, estimates)).lines()
+    assert line.warnings[0].startswith("Not balanced: |SMD| > 0.1 in age; by regression, the remaining imbalance adds")
+    assert residual(estimates) == ["age"]

@@ -72,6 +72,6 @@ def test_a_difference_that_is_left_moves_the_plain_interval_out_and_is_remarked(
     check_estimates(found)
     before, after = (table.where(stat="gap", sample="matched").frame.iloc[0] for table in (rates, found))
     assert before["low"] > 0 > after["low"] and after["high"] == before["high"]
-    assert after["method"].endswith("|SMD| > 0.1 left in eyeglasses")
+    assert "|SMD| > 0.1 left in eyeglasses; imbalance left adds " in after["method"]
     rest = [table.frame[~table.frame["stat"].eq("gap")].reset_index(drop=True) for table in (rates, found)]
     pd.testing.assert_frame_equal(*rest)

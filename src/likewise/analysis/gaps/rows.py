@@ -76,9 +76,10 @@ class Gap:
         )  # fmt: skip
 
     def imbalance(self, plain: Interval) -> str:
-        """Remark covariates that matching left unbalanced; else what they add, where that matters to the interval."""
+        """Remark covariates that matching left unbalanced, and what they add, where that matters to the interval."""
         added, error = self.added(), (plain.high - plain.low) / 2 / float(stats.norm.ppf((1 + self.level) / 2))
-        return self._unbalanced() or (f"imbalance left adds {added:.2g}" if abs(added) > error * MATTERS else "")
+        bias = f"imbalance left adds {added:.2g}" if abs(added) > error * MATTERS else ""
+        return "; ".join(filter(None, (self._unbalanced(), bias)))
 
     def _unbalanced(self) -> str:
         left = self.arrays.unbalanced() if self.paired else []

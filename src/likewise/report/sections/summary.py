@@ -189,13 +189,17 @@ class Summary:
 
     def _left(self, lead: pd.Series) -> str:
         """Name what is unbalanced: in the units of this estimate where that is known, else in the images."""
-        if remark := imbalance(lead["method"]):
-            return f"|SMD| > 0.1 in {plain(remark).replace(' ...', ' and others')}"
-        if added := bias_left(lead["method"]):
-            size = f"{number(100 * float(added))} points" if is_share(lead["quantity"]) else number(float(added))
-            return (
-                f"by regression, the remaining imbalance adds {size}, over half a standard error (the CI allows for it)"
+        added, adds = bias_left(lead["method"]), ""
+        if added:
+            size = f"{100 * float(added):.2g} points" if is_share(lead["quantity"]) else number(float(added))
+            adds = (
+                f"by regression, the remaining imbalance adds {size} (over half a standard error; the CI allows for it)"
             )
+        if remark := imbalance(lead["method"]):
+            listed = f"|SMD| > 0.1 in {plain(remark).replace(' ...', ' and others')}"
+            return "; ".join(filter(None, (listed, adds)))
+        if adds:
+            return adds
         return ", ".join(f"{name} (SMD {number(value)})" for name, value in unbalanced(self.balance)[:3])
 
 
