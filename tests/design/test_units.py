@@ -245,3 +245,23 @@ def test_constant_vectors_and_levels_of_one_group_are_explained():
     found = lw.match(images, vectors, CONTRAST, lw.MatchSpec(method="cardinality", exact="age"), units=asked)
     assert len(found) == 0
     assert r"No level of age (mean), age (difference) (exact) has units of both groups" in found.note
+
+
+def test_the_majority_is_one_of_images_not_of_trials():
+    """Three images of one side and one of the other make three trials within and three across."""
+    frame = pd.DataFrame({"image": [f"p{p}-{k}" for p in range(6) for k in range(4)]})
+    frame["identity"] = frame["image"].str[:2]
+    frame["sex"] = np.repeat(["F", "M"] * 3, 4)
+    frame.loc[0, "sex"] = "M"  # p0: M F F F, and its first image is in every trial across
+    images = lw.Images(frame)
+    vectors = lw.Vectors(images.keys, np.random.default_rng(0).normal(size=(24, 2)), source="noise")
+    contrast, trials = lw.Contrast("sex", "F", "M"), default_units(images)
+    found = lw.match(images, vectors, contrast, lw.MatchSpec(both_sides="majority"), units=trials)
+    whose = found.frame["a_first"].str[:2]
+    assert "p0" in set(whose)
+    assert "p0-0" not in set(found.frame[["a_first", "a_second"]].to_numpy().ravel())
+    gone = found.dropped.set_index(["side", "reason"])["images"]
+    assert gone["F", "its images are of both groups"] == 3
+    dropped = lw.match(images, vectors, contrast, lw.MatchSpec(both_sides="drop"), units=trials)
+    assert "p0" not in set(dropped.frame["a_first"].str[:2])
+    assert dropped.dropped["images"].sum() >= 6

@@ -43,8 +43,8 @@ class TrialUnits:
     one_side: frozenset[str]
     """The trials whose two images are of the same group."""
     one_group: frozenset[str]
-    """Impostor trials whose two people are of one group in all their images, as the spec treats it; all genuine ones
-    (their identity is that of the unit, so that the sides check it)."""
+    """Trials whose images are all on the side of their identity, as the spec treats identities with images on both
+    sides; with ``both_sides = "error"`` all genuine ones (their identity is that of the unit, so the sides check)."""
     groups: tuple[frozenset[str], frozenset[str]]
     """All identities of the focal and of the reference group, also those that are in no trial."""
 
@@ -130,19 +130,42 @@ def trial_units(images: Images, trials: Trials, contrast: Contrast, spec: MatchS
     names = ends["first"].to_numpy(str) if genuine else _joined(ends, alike)
     table = pd.DataFrame({"image": ends.index.to_numpy(str), "identity": names})
     table[contrast.column] = images.attribute(contrast.column).loc[ends["a"]].to_numpy()
+    known = np.ones(len(ends), dtype=bool)
+    if not genuine or spec.both_sides != "error":
+        known = _of_one_group(images, ends, side, spec)
+    if genuine and spec.both_sides != "error":
+        table[contrast.column] = _level_of_identity(images, ends, contrast, side, spec)
     in_units, columns = _expanded(images, ends, spec, contrast)
     made = Images(pd.concat([table, columns.reset_index(drop=True)], axis=1))
-    known = np.ones(len(ends), dtype=bool) if genuine else _of_one_group(images, ends, side, spec)
     one_side, one_group = (frozenset(ends.index[mask]) for mask in (alike, known))
     focal, reference = (frozenset(map(str, whose.loc[side.index[side == sign]])) for sign in (1, -1))
     return TrialUnits(made, ends, genuine, in_units, one_side, one_group, (focal, reference))
 
 
 def _of_one_group(images: Images, ends: pd.DataFrame, side: pd.Series, spec: MatchSpec) -> npt.NDArray[np.bool_]:
-    """Say of impostor trials whether both images are on the side of their identity."""
+    """Say whether both images are on the side of their identity."""
     wrong = on_the_wrong_side(side[side != 0], images, spec)
     out = set(wrong.index[wrong])
     return ~(ends["a"].isin(out) | ends["b"].isin(out)).to_numpy()
+
+
+def _level_of_identity(
+    images: Images, ends: pd.DataFrame, contrast: Contrast, side: pd.Series, spec: MatchSpec
+) -> npt.NDArray[Any]:
+    """Return the level of genuine trials; of an identity on both sides that of the images which the spec keeps.
+
+    The majority is one of images: counted by trials, those of one image of each side would blur it.
+    """
+    column, offered = images.attribute(contrast.column), side[side != 0]
+    wrong = on_the_wrong_side(offered, images, spec)
+    people = images.identities.loc[wrong.index[wrong]].unique()
+    of_image = images.identities.loc[offered.index]
+    kept = wrong[of_image.isin(people).to_numpy()].sort_values(kind="stable").index  # images that are kept come first
+    one = column.loc[kept].groupby(of_image.loc[kept].to_numpy()).first()
+    level = column.loc[ends["a"]].to_numpy(dtype=object)
+    change = ends["first"].isin(people).to_numpy() & (side.loc[ends["a"]] != 0).to_numpy()
+    level[change] = one.loc[ends["first"].to_numpy()[change]].to_numpy()
+    return level
 
 
 def _check(trials: Trials, spec: MatchSpec) -> None:
