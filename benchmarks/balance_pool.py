@@ -27,7 +27,8 @@ import pandas as pd
 import likewise as lw
 from benchmarks.projection import DATA
 from likewise.audit.described import OwnPart, measured_response
-from likewise.data.describe_spec import SHAPE, DescribeSpec
+from likewise.data.describe_spec import BALANCED, HEADWEAR, DescribeSpec
+from likewise.design.balance.frontier import by_chance
 from likewise.design.features import freed_components, joined, scores
 from likewise.runtime.executor import Executor
 from likewise.runtime.registry import create
@@ -36,7 +37,7 @@ MEASURED = (
     "Young", "Smiling", "Mouth_Slightly_Open", "Eyeglasses", "Wearing_Hat", "Blurry", "Pale_Skin", "Chubby",
     "Double_Chin", "Gray_Hair", "Narrow_Eyes",
 )  # fmt: skip
-DESCRIBED = ("predicted_age", "predicted_smile", *SHAPE)
+DESCRIBED = (*BALANCED, HEADWEAR)
 CONTRAST = lw.Contrast("perceived_gender", "female", "male")
 GROUPS = (4, 6, 13)  # rows of W+ that the encoder places together
 Floats = npt.NDArray[np.float64]
@@ -76,11 +77,11 @@ class Half:
         whole = lw.Vectors(self.latents.keys, np.repeat(self.latents.values, GROUPS, axis=1), source="encoder")
         return freed_components(whole, count, step=step, gradient=known.gradients[known.names.index(own)])
 
-    def shapes(self, *, freed: bool = True) -> lw.Vectors:
-        """Return the described columns, by default without what they owe to gender itself."""
+    def shapes(self, columns: tuple[str, ...] = BALANCED, *, freed: bool = True) -> lw.Vectors:
+        """Return described columns, by default without what they owe to gender itself."""
         if self.described is None:
             raise SystemExit("Designs with described columns need --described FILE.parquet.")
-        table = self.described.loc[self.images.keys].astype("float64")
+        table = self.described.loc[self.images.keys, list(columns)].astype("float64")
         table = table.fillna(table.mean())
         if freed:
             gradient, response = own_response()
@@ -103,7 +104,7 @@ def own_response() -> tuple[Floats, dict[str, float]]:
 
 
 def described(names: list[str], target: Path) -> pd.DataFrame:
-    """Describe the photographs, or read what was described; a stopped run goes on."""
+    """Describe the photographs of a half, or read what was described; a stopped run goes on."""
     if not target.exists():
         images = lw.Images(pd.DataFrame({"image": names, "identity": names}))
         folder = DATA / "celebahq" / "images"
@@ -113,7 +114,7 @@ def described(names: list[str], target: Path) -> pd.DataFrame:
     return pd.read_parquet(target).set_index("image")
 
 
-def halves(latents: Path, described_file: Path | None = None) -> dict[str, Half]:
+def halves(latents: Path) -> dict[str, Half]:
     """Read the pool and split its identities at random."""
     pool = pd.read_csv(DATA / "celebahq" / "pool.csv")
     table = pd.read_parquet(DATA / "celebahq" / "faces.parquet").set_index("celebahq_index").loc[pool["celebahq_index"]]
@@ -122,7 +123,6 @@ def halves(latents: Path, described_file: Path | None = None) -> dict[str, Half]
     for name in MEASURED:
         frame[name] = (table[name].to_numpy() > 0).astype(float)
     values = np.load(latents) if latents.exists() else encoded(pool["image"].astype(str).tolist(), latents)
-    more = described(pool["image"].astype(str).tolist(), described_file) if described_file else None
     one = frame.groupby("identity")["perceived_gender"].nunique()
     people = np.random.default_rng(0).permutation(sorted(one.index[one == 1]))
     found = {}
@@ -133,7 +133,6 @@ def halves(latents: Path, described_file: Path | None = None) -> dict[str, Half]
             images,
             lw.Vectors(images.keys, values[rows], source="encoder"),
             lw.trials(images, seed=0, genuine="all"),
-            more,
         )
     return found
 
@@ -231,9 +230,11 @@ def scores_and(count: int) -> Callable[[Half], lw.Vectors]:
     return lambda half: joined(half.scores(), half.components(count, freed=True))
 
 
-def components_and_shapes(count: int, *, freed: bool) -> Callable[[Half], lw.Vectors]:
+def components_and_shapes(
+    count: int, *, freed: bool, columns: tuple[str, ...] = BALANCED
+) -> Callable[[Half], lw.Vectors]:
     """Return components and described columns side by side."""
-    return lambda half: joined(half.components(count, freed=True), half.shapes(freed=freed))
+    return lambda half: joined(half.components(count, freed=True), half.shapes(columns, freed=freed))
 
 
 DESIGNS: dict[str, Design] = {
@@ -254,6 +255,7 @@ DESIGNS: dict[str, Design] = {
     "trials, these 40 components and six described columns without their own part, cardinality": cardinality(
         components_and_shapes(40, freed=True)
     ),
+    "trials, the same and headwear, cardinality": cardinality(components_and_shapes(40, freed=True, columns=DESCRIBED)),
 }
 
 
@@ -277,7 +279,7 @@ def assessed(half: Half, pairs: list[int], names: list[str], draws: int = 200) -
                    "sd ": spread[1], "cpu s": seconds}  # fmt: skip
         if name == "unmatched":
             for size in pairs:
-                floor = (2 / size) ** 0.5 * (2 / np.pi) ** 0.5
+                floor = by_chance(size)
                 yield {"design": "a randomized experiment (expected)", "pairs": size, "means": floor, "sd": 0.0,
                        "differences": floor, "sd ": 0.0, "cpu s": 0.0}  # fmt: skip
 
@@ -286,14 +288,16 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--latents", type=Path, required=True)
-    parser.add_argument("--described", type=Path, help="Parquet of described columns, computed if missing")
+    parser.add_argument("--described", type=Path, help="Parquet of described columns of the half, computed if missing")
     parser.add_argument("--half", choices=("choose", "report"), default="report")
     parser.add_argument("--pairs", type=int, nargs="*", default=[100, 200, 300])
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--designs", nargs="*", default=list(DESIGNS))
     parser.add_argument("--keep", type=Path, help="CSV to which every row is added; a stopped run goes on from it")
     options = parser.parse_args()
-    half = halves(options.latents, options.described)[options.half]
+    half = halves(options.latents)[options.half]
+    if options.described:
+        half = replace(half, described=described(half.images.keys, options.described))
     sides_ = CONTRAST.side(half.images).value_counts().to_dict()
     print(f"{len(half.images)} images ({sides_}), {len(half.trials)} genuine trials")
     done = pd.read_csv(options.keep) if options.keep and options.keep.exists() else pd.DataFrame({"design": []})

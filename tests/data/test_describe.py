@@ -127,3 +127,9 @@ def test_of_several_people_the_tone_is_that_of_the_face_that_is_meant():
         tones.append(float(_of_masks(picture, classes, seen)["measured_ita"][0]))
     assert tones[0] > 30
     assert tones[1] < 0
+
+
+def test_a_uniform_cap_is_headwear_and_where_nobody_is_there_is_none(faces, album):
+    found = describe(faces, album, spec=DescribeSpec(columns=("measured_headwear",))).frame.set_index("image")
+    assert found.loc[["plain.png", "mirrored.png", "small.png"], "measured_headwear"].between(0.6, 1).all()
+    assert np.isnan(found.loc["nobody.png", "measured_headwear"])

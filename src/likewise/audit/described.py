@@ -14,7 +14,7 @@ import pandas as pd
 
 from likewise.audit.context import attribute_of
 from likewise.audit.plan.model import Plan
-from likewise.data.describe_spec import TEXT, DescribeSpec
+from likewise.data.describe_spec import TEXT, THINGS, DescribeSpec
 from likewise.errors import PlanError
 from likewise.rating.encode import columns_as_vectors
 from likewise.tables import Images, Vectors
@@ -101,7 +101,8 @@ def measured_response(
     """Return by numeric column its mean change for one unit of the score along ``gradient``, on drawn faces.
 
     Faces are drawn at both ends of the conditional ``step``. The unit is that of the encoded score where the generator
-    has an encoder, because that is how photographs are scored.
+    has an encoder, because that is how photographs are scored. Columns about things have no response: a drawn face that
+    gets a hat with the attribute wears one.
     """
     from likewise.data.describe import describer  # noqa: PLC0415  # networks load late
     from likewise.runtime.registry import to_pictures  # noqa: PLC0415
@@ -114,7 +115,7 @@ def measured_response(
         found.append(describer(spec)(to_pictures(signals)))
         heights.append(_scores(generator, signals, base + sign * _REACH * along, score))
     change = float(np.mean(heights[0] - heights[1]))
-    numeric = [name for name in spec.columns if name not in TEXT]
+    numeric = [name for name in spec.columns if name not in (*TEXT, *THINGS)]
     if abs(change) < 1e-9:
         return dict.fromkeys(numeric, 0.0)
     return {name: float(np.nanmean(found[0][name] - found[1][name])) / change for name in numeric}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from likewise.audit.plan.model import Plan
 from likewise.audit.stage import ComponentUse
-from likewise.data.describe_spec import OF_FACES, POSE, SHAPE, TONE, DescribeSpec
+from likewise.data.describe_spec import HEADWEAR, OF_FACES, POSE, SHAPE, TONE, DescribeSpec
 from likewise.models.requirements import ENCODER, FACE_MESH, SEGMENTER, detector
 from likewise.runtime.registry import KINDS
 from likewise.runtime.requirements import Requirements, requirements
@@ -53,7 +53,7 @@ def _described(spec: DescribeSpec) -> Requirements:
     ):
         if spec.wants(*columns):
             found |= requirements("classifier", name, {"detector": spec.detector})
-    if spec.wants(*TONE, "predicted_eyeglasses"):
+    if spec.wants(*TONE, "predicted_eyeglasses", HEADWEAR):
         found |= SEGMENTER
     meshed = spec.wants(*SHAPE) or (spec.pose == "mesh" and spec.wants(*POSE))
     return found | FACE_MESH if meshed else found

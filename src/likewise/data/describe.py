@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.data.describe_spec import OF_FACES, POSE, SHAPE, TEXT, TONE, DescribeSpec
+from likewise.data.describe_spec import HEADWEAR, OF_FACES, POSE, SHAPE, TEXT, TONE, DescribeSpec
 from likewise.data.pictures import Pictures, PictureSource, picture_source
 from likewise.errors import ImageError, SpecError, some
 from likewise.models.classifiers.faces import Age, Emotion, FaceResAge, FaceResGender, Gender
@@ -23,6 +23,7 @@ from likewise.models.detectors.detected_faces import DetectedFaces, detect_faces
 from likewise.models.detectors.registry import detector
 from likewise.models.perception.color import brightness, lightness, sharpness, skin_tone
 from likewise.models.perception.glasses import WORN, worn_share
+from likewise.models.perception.headwear import headwear_share
 from likewise.models.perception.pose import MeshPose, PointsPose
 from likewise.models.perception.segmentation import CLASSES, SIDE, Segmenter, one_piece, square
 from likewise.models.perception.shape import shapes
@@ -56,7 +57,7 @@ class Describer:
         self.pose = _POSES[spec.pose]() if spec.wants(*POSE) else None
         self.mesh = MeshPose() if spec.wants(*SHAPE) else None
         self.emotion = Emotion() if spec.wants("predicted_smile") else None
-        self.segmenter = Segmenter() if spec.wants(*TONE, "predicted_eyeglasses") else None
+        self.segmenter = Segmenter() if spec.wants(*TONE, "predicted_eyeglasses", HEADWEAR) else None
         self.detector = detector(spec.detector) if spec.wants(*OF_FACES) else None
 
     def __call__(self, pictures: npt.NDArray[np.uint8]) -> Columns:
@@ -96,6 +97,7 @@ class Describer:
             "predicted_eyeglasses": f"{self.segmenter.name} (others at the eyes){found}" if self.segmenter else "",
             **dict.fromkeys(POSE, f"{self.pose.name}{found}" if self.pose else ""),
             **dict.fromkeys(SHAPE, f"points of {self.mesh.name}{found}" if self.mesh else ""),
+            HEADWEAR: f"{self.segmenter.name} (clothes and others above the brows){found}" if self.segmenter else "",
             **dict.fromkeys(TONE, f"pixels, mask by {self.segmenter.name}" if self.segmenter else ""),
             "measured_brightness": "pixels",
             "measured_sharpness": f"pixels{found}",
@@ -217,7 +219,9 @@ def _of_masks(pictures: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], s
         own = one_piece(of_pixels == skin, near=middle)  # of several people the one that the other columns are about
         rows.append((*skin_tone(small, own), lightness(small, of_pixels == background)))
     made = dict(zip(TONE, np.array(rows, dtype=np.float64).reshape(-1, 3).T, strict=True))
-    return made if seen is None else made | {"predicted_eyeglasses": _eyeglasses(classes, seen)}
+    if seen is None:
+        return made
+    return made | {"predicted_eyeglasses": _eyeglasses(classes, seen), HEADWEAR: _headwear(classes, seen)}
 
 
 def _eyeglasses(classes: npt.NDArray[np.uint8], seen: DetectedFaces) -> npt.NDArray[np.str_]:
@@ -228,3 +232,11 @@ def _eyeglasses(classes: npt.NDArray[np.uint8], seen: DetectedFaces) -> npt.NDAr
         for of_pixels, face in zip(classes, seen.faces, strict=True)
     ]
     return np.array(words, dtype="U6")
+
+
+def _headwear(classes: npt.NDArray[np.uint8], seen: DetectedFaces) -> npt.NDArray[np.float64]:
+    shape = seen.pictures.shape[1:3]
+    return np.array([
+        np.nan if face is None else headwear_share(of_pixels, face, seen.scheme, shape)
+        for of_pixels, face in zip(classes, seen.faces, strict=True)
+    ])  # fmt: skip

@@ -11,6 +11,10 @@ TONE = ("measured_ita", "measured_hue", "measured_background")
 LOOK = ("measured_brightness", "measured_sharpness")
 SHAPE = ("measured_mouth_opening", "measured_mouth_width", "measured_face_width", "measured_jaw_width")
 """Measured on the mesh; only where they are named."""
+HEADWEAR = "measured_headwear"
+"""Measured on the segmentation; only where it is named."""
+THINGS = (HEADWEAR,)
+"""Columns about things in the picture: a hat is a hat on anyone, so that nothing of them is owed to an attribute."""
 BALANCED = ("predicted_age", "predicted_smile", *SHAPE)
 """What is balanced beside latents of photographs by default: chosen on half of a pool of photographs, measured on the
 other half (docs/matching.md)."""
@@ -18,7 +22,8 @@ COLUMNS = (
     "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, *TONE, *LOOK,
 )  # fmt: skip
 OF_FACES = (
-    "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, *SHAPE, "measured_sharpness",
+    "predicted_gender", "predicted_age", "predicted_smile", "predicted_eyeglasses", *POSE, *SHAPE, HEADWEAR,
+    "measured_sharpness",
 )  # fmt: skip
 """The columns for which faces have to be found."""
 TEXT = ("predicted_gender", "predicted_eyeglasses")
@@ -43,7 +48,7 @@ class DescribeSpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        every = (*COLUMNS, *SHAPE)
+        every = (*COLUMNS, *SHAPE, HEADWEAR)
         unknown = [column for column in self.columns if column not in every]
         if unknown or not self.columns:
             fix = (nearest(unknown[0], every) if unknown else "") or f"Choose from {some(every, 16)}."

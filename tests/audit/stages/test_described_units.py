@@ -119,3 +119,11 @@ def test_the_response_is_measured_on_drawn_faces():
 def test_shapes_need_the_mesh():
     assert "face-mesh" in _described(DescribeSpec(columns=("measured_jaw_width",), pose="points")).weights
     assert "face-mesh" not in _described(DescribeSpec(columns=("predicted_yaw",), pose="points")).weights
+
+
+def test_headwear_needs_the_segmenter_and_is_balanced_as_it_is(weights):
+    for name in ("dlib-landmarks-5", "selfie-multiclass"):
+        weights(name)
+    spec = DescribeSpec(columns=("measured_headwear", "measured_brightness"))
+    assert "selfie-multiclass" in _described(spec).weights
+    assert set(measured_response(Drawn(), [1.0, 0.0], [1.0, 0.0], spec, faces=2)) == {"measured_brightness"}
