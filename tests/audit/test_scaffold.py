@@ -223,6 +223,28 @@ def test_trials_of_photographs_balance_described_and_named_columns(given):
     assert plan.units.described and plan.match.balance == ("eyeglasses",)
 
 
+@pytest.mark.parametrize("more", [(), ("--generator", "world"), ("--encoder", "perceptual:pixels")])
+def test_named_covariates_are_balanced_beside_any_features(given, more):
+    assert code_of(init(*given, *more, "--covariates", "eyeglasses")) == 0
+    assert read_plan(given[0] / "audit.toml").match.balance == ("eyeglasses",)
+
+
+def test_a_call_balances_named_covariates_as_the_command_does(given, tmp_path):
+    common = {"contrast": ("perceived_gender", "female", "male"), "raters": ["recognizer:world"]}
+    named = compose_plan(tmp_path, given[2], given[1], generator="world", covariates=["eyeglasses"], **common)
+    assert plan_of(named).match.balance == ("eyeglasses",)
+    columns = compose_plan(tmp_path, given[2], given[1], encoder="columns", covariates=["eyeglasses"], **common)
+    assert plan_of(columns).match.balance == ()
+
+
+def test_columns_that_nobody_named_and_columns_that_are_the_features_are_not_balanced_twice(given):
+    assert code_of(init(*given, "--generator", "world")) == 0
+    assert read_plan(given[0] / "audit.toml").match.balance == ()
+    assert '# balance = ["' in (given[0] / "audit.toml").read_text(encoding="utf-8")
+    assert code_of(init(*given, "--encoder", "columns", "--covariates", "eyeglasses", "--force")) == 0
+    assert read_plan(given[0] / "audit.toml").match.balance == ()
+
+
 @pytest.mark.parametrize("more", [
     ("--rater", "classifier:gender"), ("--rater", "recognizer:dlib", "--generator", "world"),
     ("--rater", "recognizer:dlib", "--encoder", "perceptual:pixels"),

@@ -155,6 +155,8 @@ def _design(plain: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
     if columns and "describe" not in plain:
         units["described"] = True
         found["describe"] = {"columns": list(columns)}
+    if options.get("covariates") and "columns" not in plain.get("encode", {}):
+        found["match"]["balance"] = list(options["covariates"])
     return found
 
 

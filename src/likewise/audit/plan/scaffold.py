@@ -173,7 +173,7 @@ def _design(request: AuditRequest, names: list[str]) -> dict[str, Table | AoT]:
     spaces = space_sections(request, names)
     generator = str(spaces["project"]["generator"]) if "project" in spaces else ""
     sections: dict[str, Table | AoT] = {**spaces, **_units(request, generator)}
-    sections["match"] = _match(names if request.covariates and "describe" in sections else [])
+    sections["match"] = _match(names, named=bool(request.covariates), features="columns" in spaces.get("encode", {}))
     sections |= variant_sections(request)
     sections["trials"] = section(comment="impostor trials of each image, for false match rates (0: none)", impostors=10)
     return sections
@@ -236,21 +236,24 @@ def _units(request: AuditRequest, generator: str) -> dict[str, Table]:
     return {"describe": section(comment=about, columns=list(columns)), "units": units}
 
 
-def _match(balance: list[str]) -> Table:
-    """Return [match]; the covariates that a request names are balanced beside the features of photographs."""
+def _match(names: list[str], *, named: bool, features: bool) -> Table:
+    """Return [match]; the covariates that a request names are balanced, unless they are the features themselves.
+
+    Other columns of the table are not: one that goes with the attribute (a beard) would leave no balanced sample.
+    """
     table = section(
         method=commented("cardinality", "nine tenths of the largest sample that is balanced, then paired"),
         max_smd=commented(0.1, "the largest standardized mean difference that is left"),
         antiexact=commented(["identity"], "an identity is in one pair at most"),
     )
+    balance = names if named and not features else []
     if balance:
         table.add("balance", commented(balance, "columns that are balanced besides the features"))
-    for line in (
-        'exact = ["eyeglasses"]       # columns with equal numbers of each level in both groups',
-        *([] if balance else ['balance = ["perceived_age"]  # columns that are balanced besides the features']),
-        "max_pairs = 500",
-    ):
-        table.add(tomlkit.comment(line))
+    table.add(tomlkit.comment('exact = ["eyeglasses"]       # columns with equal numbers of each level in both groups'))
+    if not balance and not features:
+        shown = ", ".join(f'"{name}"' for name in names[:3]) or '"perceived_age"'
+        table.add(tomlkit.comment(f"balance = [{shown}]  # columns that are balanced besides the features"))
+    table.add(tomlkit.comment("max_pairs = 500"))
     return table
 
 

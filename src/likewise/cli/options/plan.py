@@ -23,7 +23,7 @@ _OPTIONS = (
     click.option("--image-column", default="image", show_default=True, help="Column with the file name or key."),
     click.option("--rename", multiple=True, metavar="OLD=NEW", help="New name of a column; repeatable."),
     click.option("--skip-missing", is_flag=True, help="Exclude rows without a file, and count them."),
-    click.option("--covariates", default="", help="Comma-separated columns to balance; default: all others."),
+    click.option("--covariates", default="", help="Columns to balance, by commas; default: adjust for all others."),
     click.option("--by", multiple=True, metavar="COLUMN",
                  help="Column whose groups are reported one by one; repeatable, for intersections."),
     click.option("--vectors", type=_PATH, help="Your own vectors (.npz, .npy, table) to match on."),
