@@ -38,6 +38,9 @@ def load_vectors(place: Path) -> Loaded:
     except (InputError, VersionError):
         raise
     except (OSError, ValueError, KeyError, EOFError, SyntaxError, MemoryError) as error:
+        if "allow_pickle" in str(error):
+            fix = "Save keys as text and values as numbers, e.g. np.savez(file, keys=np.array(keys, dtype=str), ...)."
+            raise VectorError(f"{place.name} holds pickled Python objects, which are not opened", fix=fix) from error
         raise VectorError(
             f"Cannot read vectors from {place.name}: {str(error)[:300]}",
             fix="Check that the file is complete, and of the kind that its name says.",
