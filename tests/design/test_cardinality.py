@@ -110,7 +110,11 @@ def test_the_frontier_keeps_more_pairs_where_more_imbalance_is_left():
     vectors = lw.Vectors(images.keys, factors[:, 1:6], source="factors")
     frame = frontier(images, vectors, CONTRAST, units=default_units(images), at=(0.3, 0.05)).frame
     kept = frame[frame["stat"] == "pairs_kept"]["estimate"].tolist()
-    left = frame[frame["stat"] == "imbalance_left"]["estimate"].tolist()
+    left = frame[(frame["stat"] == "imbalance_left") & (frame["sample"] == "matched")]["estimate"].tolist()
+    (before,) = frame[frame["sample"] == "all"]["estimate"]
+    assert before > left[1], "unmatched groups are farther apart"
+    chance = frame[frame["stat"] == "imbalance_by_chance"]["estimate"].tolist()
+    assert chance == pytest.approx([2 / np.sqrt(np.pi * pairs) for pairs in kept])
     assert kept[0] < kept[1]
     assert left[0] < left[1]
     assert left[0] <= 0.05

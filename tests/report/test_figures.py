@@ -13,12 +13,14 @@ import likewise as lw
 from likewise.errors import TableError
 from likewise.report.figures.designs import design_plot, specification_plot
 from likewise.report.figures.estimates import gap_plot, love_plot, rate_plot
+from likewise.report.figures.frontier import frontier_plot
 from likewise.report.figures.lambdas import lambda_figure, save_png
 from likewise.report.figures.loss_curve import descent_figure, pixels_of
 from likewise.report.figures.style import NARROW, WIDE, text, to_svg
 from likewise.report.figures.verification import det_plot, score_plot
 from likewise.report.names import Naming
 from likewise.report.sections.findings.designs import curves, panels
+from likewise.report.sections.sample.frontier import frontier_rows, frontier_sentence
 from report.rows import balance_of, make_point, make_row
 
 
@@ -60,6 +62,35 @@ def test_the_love_plot_marks_each_sample():
     assert legend_of(love_plot(balance_of(age=(0.9, 0.5)))) == ["unmatched", "matched (not balanced)"]
     rows = [make_point(quantity="age", stat="smd", sample=s, estimate=0.3) for s in ("all", "caliper_2", "weighted")]
     assert legend_of(love_plot(lw.Estimates.of(rows))) == ["unmatched", "caliper 2", "overlap-weighted"]
+
+
+def frontier_of(*points: tuple[float, int, float]) -> lw.Estimates:
+    rows = [make_point(quantity="unmatched", stat="imbalance_left", sample="all", estimate=0.3)]
+    for tolerance, pairs, left in points:
+        values = {"pairs_kept": pairs} | ({"imbalance_left": left, "imbalance_by_chance": 0.2} if pairs else {})
+        rows += [
+            make_point(quantity=f"max_smd {tolerance:g}", stat=stat, sample="matched", estimate=value)
+            for stat, value in values.items()
+        ]
+    return lw.Estimates.of(rows)
+
+
+def test_the_frontier_marks_the_plan_and_leaves_out_tolerances_without_pairs():
+    table = frontier_of((0.1, 31, 0.05), (0.02, 0, 0.0), (0.05, 24, 0.02))
+    figure = frontier_plot(table, tolerance=0.1)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.05", "0.1"]
+    assert [text.get_fontweight() for text in figure.axes[0].texts] == ["normal", "bold"]
+    assert "the plan's design" in legend_of(figure)
+    assert [row["pairs"] for row in frontier_rows(table)] == ["24", "31"]
+    assert "keeps 24 pairs with a mean absolute SMD of 0.020, at 0.1 it keeps 31" in frontier_sentence(table)
+
+
+def test_a_frontier_needs_two_tolerances_with_pairs():
+    alone = frontier_of((0.1, 31, 0.05), (0.05, 0, 0.0))
+    assert frontier_sentence(alone) == ""
+    with pytest.raises(TableError, match="Fewer than two tolerances"):
+        frontier_plot(alone)
+    assert frontier_rows(lw.Estimates.of([make_point(stat="smd")])) == []
 
 
 def test_the_gap_plot_names_groups_and_measure():

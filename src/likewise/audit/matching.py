@@ -15,6 +15,7 @@ from likewise.audit.described import RESPONSE, described_columns, described_numb
 from likewise.audit.folder.artifacts import DIFFICULTY, EMBEDDINGS, FIDELITY, RATINGS
 from likewise.audit.plan.design_sections import DesignRecognizer, SecondaryDistance, UnitsPlan
 from likewise.audit.plan.model import Plan, by_file
+from likewise.design.balance.covariate_summary import numeric_covariates
 from likewise.design.cardinality.matching import NO_LEVEL
 from likewise.design.features import (
     Floats,
@@ -25,7 +26,7 @@ from likewise.design.features import (
     without_direction,
 )
 from likewise.design.match import match
-from likewise.design.units import unit_side
+from likewise.design.units import DIFFERENCE, MEAN, unit_side
 from likewise.errors import PlanError, SeparatedError, TableError, nearest, some
 from likewise.latents.directions import shipped, shipped_names
 from likewise.latents.fidelity import GATE
@@ -103,7 +104,7 @@ def matched(context: StageContext, spec: MatchSpec, progress: Progress, *, kind:
         units=_units(context, kind),
         within=within,
         difficulty=difficulty_of(context) if spec.references else None,
-        allowed=_faithful(context),
+        allowed=allowed_images(context),
         engine=plan.executor,
         progress=progress,
         **precomputed_numbers(context, spec),
@@ -187,9 +188,16 @@ def _vector_features(context: StageContext) -> Vectors | None:
         if vectors.values.ndim == 2 and vectors.values.shape[1] <= count:
             return without_direction(vectors, **_given_step(context)) if units.own_step else vectors
         beside = len(described_columns(context.plan)) if units.described else 0
+        beside += _balanced_columns(context)
         count = min(count, max(_smaller_group(context) // PEOPLE_EACH - beside, 2))
     own_direction = _given_step(context) if units.own_step else _noted_direction(context)
     return freed_components(vectors, count, **own_direction)
+
+
+def _balanced_columns(context: StageContext) -> int:
+    """Count the numbers of the table's columns that are balanced besides the features."""
+    names = {name.removesuffix(MEAN).removesuffix(DIFFERENCE) for name in context.plan.match.balance}
+    return len(numeric_covariates(context.images(), sorted(names)))
 
 
 def _given_step(context: StageContext, gradient: Floats | None = None) -> dict[str, Any]:
@@ -269,7 +277,7 @@ def _on_features(plan: Plan, spec: MatchSpec) -> MatchSpec:
     return replace(spec, rows="all") if plan.units.features != "latents" and spec.rows == "mean" else spec
 
 
-def _faithful(context: StageContext) -> dict[str, Container[str]]:
+def allowed_images(context: StageContext) -> dict[str, Container[str]]:
     """Return the images that may be matched, where there is a gate."""
     if context.plan.fidelity is None or not context.plan.fidelity.gate:
         return {}

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from likewise.report.figures.designs import design_plot, specification_plot
 from likewise.report.figures.estimates import gap_plot, love_plot, rate_plot
+from likewise.report.figures.frontier import frontier_plot
 from likewise.report.figures.groups import group_plot
 from likewise.report.figures.style import HALF, NARROW, WIDE, to_svg
 from likewise.report.figures.verification import det_plot, score_plot
@@ -53,6 +54,7 @@ from likewise.report.sections.sample.balance import (
     joint_rows,
     sample_table,
 )
+from likewise.report.sections.sample.frontier import frontier_rows, frontier_sentence
 from likewise.report.sections.sample.validity import overlap_sentence, overlap_warning
 from likewise.report.sections.summary import Line, is_share
 from likewise.report.sentences import balance_verdict, gap_findings, in_parts, slope_finding
@@ -100,11 +102,23 @@ def sample(pairs: Matches, balance: Estimates, contrast: Contrast, naming: Namin
         "excluded": excluded_rows(balance, contrast),
         "joint": joint_rows(balance, contrast),
         "love": _drawn(partial(love_plot, balance), verdict) if verdict else None,
+        "frontier": _frontier(pairs, balance),
         "overlap": {
             "sentence": sentence,
             "warning": overlap_warning(balance),
             "figure": _drawn(partial(score_plot, balance, contrast), sentence) if sentence else None,
         },
+    }
+
+
+def _frontier(pairs: Matches, balance: Estimates) -> dict[str, Any]:
+    """Return what other tolerances would keep and leave."""
+    sentence = frontier_sentence(balance)
+    plot = partial(frontier_plot, balance, tolerance=pairs.spec.max_smd if pairs.spec else None)
+    return {
+        "sentence": sentence,
+        "rows": frontier_rows(balance),
+        "figure": _drawn(plot, sentence) if sentence else None,
     }
 
 

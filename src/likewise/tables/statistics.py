@@ -113,6 +113,7 @@ _OURS: dict[str, tuple[Stat, ...]] = {
     "likewise.design.balance.frontier:frontier": (
         Stat("pairs_kept", "pairs of the largest balanced sample", None, "index"),
         Stat("imbalance_left", "mean absolute standardized mean difference", 0.0, "index", "lower"),
+        Stat("imbalance_by_chance", "the same, expected of a randomized experiment with as many pairs", None, "index"),
     ),
     "likewise.design.balance.multivariate:dropped_profile": (
         Stat("excluded_smd", "standardized mean difference, unmatched less matched units of the group", 0.0, "index"),

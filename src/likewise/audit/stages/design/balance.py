@@ -8,9 +8,10 @@ from typing import Any
 
 from likewise.audit.context import StageContext
 from likewise.audit.folder.artifacts import BALANCE, DESCRIBED, IMAGES, LATENTS, MATCHES, TRIALS
-from likewise.audit.matching import features_of, precomputed_numbers
+from likewise.audit.matching import allowed_images, features_of, precomputed_numbers
 from likewise.audit.plan.model import Plan
 from likewise.audit.stage import Stage
+from likewise.design.balance.frontier import TOLERANCES, frontier
 from likewise.design.balance.multivariate import dropped_profile, energy, joint, most_apart
 from likewise.design.balance.table import balance, unit_images, verdict
 from likewise.design.features import mean_row
@@ -20,12 +21,13 @@ from likewise.design.units import trial_units
 from likewise.tables import Estimates, Matches, MatchSpec
 
 COMPARED = 1000  # images per group in the energy distance
+MOST_UNITS = 20_000  # units up to which the design is matched again at other tolerances, for the frontier
 
 
 class Balance(Stage):
     """Compare the covariates of the groups."""
 
-    name, artifact, section, version, counted = "balance", BALANCE, "covariates", 2, False
+    name, artifact, section, version, counted = "balance", BALANCE, "covariates", 3, False
     help = "Compare the covariates before and after matching."
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
@@ -35,7 +37,7 @@ class Balance(Stage):
 
     def options(self, plan: Plan) -> dict[str, Any]:
         """Return the contrast and the covariates; by propensity, the design too."""
-        design = {"match": plan.match.to_dict()} if plan.match.scored else {}
+        design = {"match": plan.match.to_dict()} if plan.match.scored or plan.match.method == "cardinality" else {}
         return {"contrast": asdict(plan.contrast), "covariates": list(plan.covariates), **design}
 
     def files(self, plan: Plan) -> tuple[str, ...]:
@@ -59,9 +61,23 @@ class Balance(Stage):
         space = features_of(context) if replaced or not names else None
         found = balance(images, plan.contrast, pairs, covariates=names, units=units, weights=weights, vectors=space)
         reached = verdict(found, sample="matched" if len(pairs) > 1 else "all")
+        parts += [] if replaced else _frontier(context, pairs)
         every = Estimates.together([found, *parts, *_jointly(context, found, pairs)])
         context.summary = {"rows": len(every), "verdict": reached.sentence}
         every.write(context.path(BALANCE))
+
+
+def _frontier(context: StageContext, pairs: Matches) -> list[Estimates]:
+    """Match again at other tolerances: pairs kept against imbalance left in the covariates, or in what is balanced."""
+    spec, features, units = context.plan.match, features_of(context), context.units()
+    count = len(context.images()) if units is None else len(units)
+    if spec.method != "cardinality" or features is None or len(pairs) < 2 or count > MOST_UNITS:
+        return []
+    made = partial(
+        frontier, context.images(), features, context.plan.contrast, spec, units=units,
+        covariates=context.covariates(), at=sorted({*TOLERANCES, spec.tolerance}), allowed=allowed_images(context),
+    )  # fmt: skip
+    return context.attempt("frontier of balance", made)
 
 
 def _jointly(context: StageContext, found: Estimates, pairs: Matches) -> list[Estimates]:
