@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from likewise.errors import PluginError
+from likewise.latents.encoder import eyes_in
 from likewise.latents.gradient import (
     REFINE,
     SINGH2021,
@@ -39,6 +40,17 @@ def test_the_objective_is_the_papers_with_r_as_a_mean():
     apart = np.square(z - z.mean(axis=1, keepdims=True)).sum(axis=(1, 2)) / (4 * 8)
     distance = np.square(tiny.draw(w).numpy() - x.numpy()).mean(axis=(1, 2, 3))
     np.testing.assert_allclose(loss, distance + 0.7 * apart, rtol=1e-5)
+
+
+def test_the_eyes_count_by_themselves_where_they_are_weighed():
+    tiny, x = Tiny(), torch.from_numpy(targets())
+    w = torch.from_numpy(np.random.default_rng(0).normal(size=(2, 4, 8)).astype(np.float32))
+    plain, weighed = (Objective(tiny, Squares(), weight=0.7, eyes=eyes).toward(x, 32) for eyes in (0.0, 0.4))
+    more = (eyes_in(tiny.draw(w)), eyes_in(x))
+    assert more[0].shape == (2, x.shape[1], 7, 19)
+    pair = (torch.nn.functional.interpolate(part, scale_factor=2.0, mode="bilinear") for part in more)
+    np.testing.assert_allclose(weighed(w), plain(w) + 0.4 * Squares().compare(*pair), rtol=1e-5)
+    np.testing.assert_allclose(weighed.parts(w)[0], plain.parts(w)[0])  # what is reported as left is the whole image
 
 
 @pytest.mark.parametrize("method", ["refine", "singh2021"])

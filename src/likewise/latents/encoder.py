@@ -27,6 +27,7 @@ SHOWN, COMPARED = 256, 128  # px at which images are wanted, and at which they a
 BATCH = 8
 REACH, TRUNCATION = 1.5, 0.6  # standard deviations to each side, and truncation of the faces toward the mean latent
 KEY = "step"
+EYES = (0.40, 0.60), (0.20, 0.80)  # rows and columns of the band of the eyes
 
 
 class Start:
@@ -42,6 +43,12 @@ class Start:
         return encode(self._encoder, self._eye, images)
 
 
+def eyes_in(images: Tensor) -> Tensor:
+    """Return the band of the eyes in images ``[n, 3, s, s]`` of the embedded generator's frame."""
+    rows, columns = (slice(*(int(end * images.shape[-1]) for end in ends)) for ends in EYES)
+    return images[..., rows, columns]
+
+
 class Eyeglasses:
     """Eyeglasses that the encoder suspects and that descent alone would not find: the slope toward them is too flat.
 
@@ -51,7 +58,6 @@ class Eyeglasses:
     """
 
     SUSPECTED, WORN = 0.4, 1.2  # standard deviations of the score of drawn faces
-    ROWS, COLUMNS = (0.40, 0.60), (0.20, 0.80)  # the band of the eyes in the generator's frame
 
     def __init__(self, generator: MobileStyleGAN) -> None:
         known, name = shipped("mobilestylegan"), "predicted_eyeglasses"
@@ -75,8 +81,7 @@ class Eyeglasses:
 
     def band(self, images: Tensor) -> Tensor:
         """Return the eyes in images ``[n, 3, s, s]``, enlarged for networks that need more pixels."""
-        rows, columns = (slice(*(int(end * images.shape[-1]) for end in ends)) for ends in (self.ROWS, self.COLUMNS))
-        return F.interpolate(images[..., rows, columns], scale_factor=2.0)
+        return F.interpolate(eyes_in(images), scale_factor=2.0)
 
 
 def eyeglasses_of(generator: Generator) -> Eyeglasses | None:

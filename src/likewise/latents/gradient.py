@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from likewise.latents.encoder import Eyeglasses, Start, eyeglasses_of
+from likewise.latents.encoder import Eyeglasses, Start, eyeglasses_of, eyes_in
 from likewise.latents.newton import Memory, newton
 from likewise.latents.noise import NoiseMaps
 from likewise.latents.schedules import ENCODED, NEWTON, REFINE, SINGH2021, Phase
@@ -32,6 +32,7 @@ from likewise.runtime.registry import Array, Generator, Perceptual, Recognizer, 
 
 IDENTITY = "mobilefacenet"  # the recognizer of the identity loss
 SAME_PERSON, SAME_PERSON_NEWTON = 0.3, 0.6  # the weight of 1 - cosine, chosen with either kind of steps
+SAME_EYES = 0.4  # the weight of the eyes by themselves: eyeglasses and the look are a small part of the whole image
 ON_GPU = 4  # images at once on a GPU: each takes some gigabytes at 1024 px
 TRIED = 3  # steps after which a start with eyeglasses is compared with one without
 COMPARED = 256  # px at most: the size that the perceptual distance is meant for, as in the paper
@@ -47,13 +48,16 @@ class Objective:
     recognizer: DifferentiableRecognizer | None = None
     identity: float = 0.0
     """Weight of one minus the cosine between the recognizer's embeddings."""
+    eyes: float = 0.0
+    """Weight of the perceptual distance of the band of the eyes, enlarged."""
 
     def toward(self, target: Tensor, size: int) -> Loss:
         """Return the loss as a function of latents, for targets ``[n, 3, s, s]`` drawn at ``size``."""
         with torch.no_grad():  # the target is embedded once, not at every step
             shown = shrunk(target, min(size, COMPARED))
             who = self.recognizer.embed_tensor(shown) if self.recognizer else None
-            return Loss(self, self.perceptual.embed(shown), who, size)
+            eyes = self.perceptual.embed(_enlarged_eyes(shown)) if self.eyes else None
+            return Loss(self, self.perceptual.embed(shown), who, eyes, size)
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,8 @@ class Loss:
     """What the perceptual network sees in the images."""
     who: Tensor | None
     """The recognizer's embeddings of them, where one takes part."""
+    eyes: Tensor | None
+    """What the perceptual network sees in their eyes, where they count by themselves."""
     size: int
 
     def __call__(self, w: Tensor) -> Tensor:
@@ -79,7 +85,14 @@ class Loss:
         found = left + of.weight * rows_apart(w)
         if of.recognizer is not None and self.who is not None:
             found = found + of.identity * (1 - F.cosine_similarity(of.recognizer.embed_tensor(drawn), self.who))
+        if self.eyes is not None:
+            found = found + of.eyes * of.perceptual.between(of.perceptual.embed(_enlarged_eyes(drawn)), self.eyes)
         return left, found
+
+
+def _enlarged_eyes(images: Tensor) -> Tensor:
+    scale = 2.0 if images.shape[-1] <= COMPARED // 2 else 1.5  # so that the network has something to see
+    return F.interpolate(eyes_in(images), scale_factor=scale, mode="bilinear")
 
 
 def shrunk(images: Tensor, size: int) -> Tensor:
@@ -278,6 +291,7 @@ def solver_of(
         weight=0.0 if tied else weight,
         recognizer=_recognizer(who, drawing.device) if who else None,
         identity=SAME_PERSON if cloud.curvature is None else SAME_PERSON_NEWTON,
+        eyes=0.0 if cloud.curvature is None else SAME_EYES,
     )
     schedule = ("encoded" if cloud.curvature is None else "newton") if encoded else method
     phases = _phases(schedule, drawing, tied=tied, effort=effort)
