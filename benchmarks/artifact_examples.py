@@ -1,16 +1,16 @@
-"""Examples to train the artifact validator with: drawn faces, edited as the editors do, with and without artifacts.
+"""Examples to train the artifact validator with: faces, edited as the editors do, with and without artifacts.
 
 Clean examples are those that editors make: the drawing of a face at another strength beside its drawing at its own
 (``detail = "light"``), the change between two drawings added to the picture (``keep``, and the distilled editor), and
 the drawing of a face beside its photograph (a reconstruction). The photograph is a drawing as well, of a latent that
-lies as far off as projections do, with grain, blur, exposure and compression. No photograph of a person has a part.
+lies as far off as projections do, with grain, blur, exposure and compression; or it is a photograph, see
+``artifact_people``.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -44,18 +44,31 @@ SPOILED, TONED = 0.55, 0.4
 """Shares of examples with an artifact, and of edits that are of skin tone."""
 EVERY = 6
 """Every sixth block of faces is for setting thresholds: so more blocks can be drawn between two pieces of training."""
+REAL, WEAK = 0.5, 0.15
+"""Shares of examples that are of photographs, and of their edits of gender that are those of the distilled editor."""
+APART, CHOOSING, OF = (3, 7), (1,), 8
+"""Of every eight photographs: which are measured only, and on which thresholds are set."""
+SMALLEST, COLORED, LIT = 2000, 12, 45
+"""Pixels of skin that a face has at least; how far, in bytes, its colors lie from gray, and its median value."""
 GRID = 16
 """Places a side at which the network says where an artifact is."""
 
 
 @dataclass(frozen=True)
 class Face:
-    """A drawn face: a stand-in for its photograph, its drawing, two moves of gender, then two of tone."""
+    """A face: its photograph, its drawing, two moves of gender, then two of tone.
+
+    Of a drawn face the photograph is a stand-in. The tones of a real one are the distilled editor's, added to the
+    photograph, and after them come two of its weak changes of gender.
+    """
 
     photograph: Pictures
     drawn: Pictures
     moved: Pictures
     mask: Mask
+    points: Floats
+    """Eyes, nose, corners of the mouth ``[5, 2]``; NaN where none were detected."""
+    real: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,19 +83,37 @@ class Example:
     """Places where the artifact shows, ``[GRID, GRID]``."""
     compared: int
     """Which threshold it has: of an edit, of an edit of tone, of a reconstruction."""
+    real: bool = False
 
 
-def read(work: Path, *, part: str = "all") -> list[Face]:
-    """Return the faces of a folder: all, those for training, or those on which thresholds are set."""
+def read(work: Path, part: str) -> list[Face]:
+    """Return the faces of a folder that are for ``training`` or ``thresholds``, that are kept ``apart``, or ``all``."""
     faces = []
-    for path in sorted(work.glob("[0-9]*.npz")):
-        own = "thresholds" if int(path.stem) % EVERY == 0 else "training"
-        if part not in ("all", own):
+    for path in sorted(work.glob("*[0-9].npz")):
+        if part not in ("all", _part(path.stem)):
             continue
         with np.load(path) as block:
-            parts = [block[name] for name in ("photographs", "drawn", "moved", "masks")]
-            faces += [Face(*face) for face in zip(*parts, strict=True) if face[3].sum() > 2000]
+            if block.files:  # no pictures: its projection failed
+                parts = [block[name] for name in ("photographs", "drawn", "moved", "masks", "points")]
+                made = [replace(Face(*face), real="-" in path.stem) for face in zip(*parts, strict=True)]
+                faces += [face for face in made if _shows(face)]
     return faces
+
+
+def _shows(face: Face) -> bool:
+    """Return whether there is skin enough; of a photograph also in color and in light."""
+    skin = face.photograph[face.mask].astype(np.float32)
+    if len(skin) <= SMALLEST:
+        return False
+    return not face.real or bool(np.ptp(skin, axis=1).mean() > COLORED and np.median(skin) > LIT)
+
+
+def _part(stem: str) -> str:
+    """Return what a block of drawn faces, or a photograph, is for."""
+    number = int(stem.rpartition("-")[2])
+    if "-" not in stem:
+        return "training" if number % EVERY else "thresholds"
+    return "apart" if number % OF in APART else "thresholds" if number % OF in CHOOSING else "training"
 
 
 def pair(face: Face, rng: Rng, *, way: str, move: int, spoil: bool = True) -> tuple[Pictures, Pictures, Mask]:
@@ -90,7 +121,7 @@ def pair(face: Face, rng: Rng, *, way: str, move: int, spoil: bool = True) -> tu
 
     ``move`` is which of the face's moves is the edit; ``spoil`` gives the photograph grain and compression.
     """
-    source = face.drawn if way == KEPT else face.photograph
+    source = face.drawn if way == KEPT and not face.real else face.photograph
     photograph = photographed(source, rng) if spoil else source
     weight = feathered(face.mask, FEATHER * len(face.mask))
     if way == KEPT:
@@ -108,7 +139,10 @@ def _light(photograph: Pictures, face: Face) -> Floats:
 
 def _added(face: Face, photograph: Pictures, weight: Floats, rng: Rng, move: int) -> Pictures:
     """Add the change between two drawings: of any strength, a little blurred or moved, as a network draws it."""
-    change = (face.moved[move].astype(np.float32) - face.drawn) * np.float32(rng.uniform(0.3, 1.1))
+    own = face.photograph if face.real else face.drawn
+    change = (face.moved[move].astype(np.float32) - own) * np.float32(rng.uniform(0.3, 1.1))
+    if face.real:  # a network drew it already
+        return pasted(photograph, np.rint(np.clip(photograph + change, 0, 255)).astype(np.uint8), weight)
     if rng.random() < 0.4:
         change = ndimage.gaussian_filter(change, (*[rng.uniform(0.5, 2.5)] * 2, 0))
     if rng.random() < 0.3:
@@ -139,14 +173,14 @@ def compressed(picture: Pictures, quality: int) -> Pictures:
 
 def example(faces: list[Face], rng: Rng) -> Example:
     """Return a clean edit of a face at random, or one with an artifact."""
-    face, other = (faces[int(k)] for k in rng.integers(len(faces), size=2))
-    way = str(rng.choice(list(WAYS), p=list(WAYS.values())))
-    toned = way != REDRAWN and rng.random() < TONED
-    before, clean, mask = pair(face, rng, way=way, move=int(rng.integers(2)) + 2 * toned)
+    face, other = (_drawn_at_random(faces, rng) for _ in range(2))
+    way, move = _edited(face, rng)
+    toned = way != REDRAWN and move in (2, 3)
+    before, clean, mask = pair(face, rng, way=way, move=move, spoil=not face.real or rng.random() < 0.5)
     kind = str(rng.choice(list(SHARES), p=list(SHARES.values()))) if rng.random() < SPOILED else ""
     if toned and kind == "wrong tone":  # recoloring follows it; the rule of tints judges it
         kind = "seam"
-    edit = plant(kind, clean, mask, other.drawn, rng) if kind else clean
+    edit = plant(kind, clean, mask, other.drawn, rng, points=face.points) if kind else clean
     if rng.random() < 0.15:  # as an endpoint answers
         edit = np.where(mask[..., None], compressed(edit, int(rng.integers(85, 97))), before)
     beside = recolor(before, edit, mask) if toned else before
@@ -154,7 +188,29 @@ def example(faces: list[Face], rng: Rng) -> Example:
     x = network_input(beside, edit, region, redrawn=way == REDRAWN)
     where = _where(clean, edit, region) if kind else np.zeros((GRID, GRID), bool)
     compared = RECONSTRUCTION if way == REDRAWN else TONE if toned else EDIT
-    return Example(x.astype(np.float16), global_measures(x), kind, where, compared)
+    return Example(x.astype(np.float16), global_measures(x), kind, where, compared, face.real)
+
+
+def _drawn_at_random(faces: list[Face], rng: Rng) -> Face:
+    """Return a photograph's face or a drawn one, each as often as the share says if there are both."""
+    real = rng.random() < REAL
+    of_kind = [face for face in faces if face.real == real] or faces
+    return of_kind[int(rng.integers(len(of_kind)))]
+
+
+def _edited(face: Face, rng: Rng) -> tuple[str, int]:
+    """Return the way and the move of an edit.
+
+    The change between two drawings of a face, added to its photograph, shows both faces: so real ones get their tone
+    and a few changes of gender from the distilled editor.
+    """
+    way, side = str(rng.choice(list(WAYS), p=list(WAYS.values()))), int(rng.integers(2))
+    toned = way != REDRAWN and rng.random() < TONED
+    if not face.real or way == REDRAWN:
+        return way, side + 2 * toned
+    if toned:
+        return KEPT, side + 2
+    return (KEPT, side + 4) if rng.random() < WEAK else (LIGHT, side)
 
 
 def _where(clean: Pictures, edit: Pictures, mask: Mask) -> Mask:
@@ -168,9 +224,4 @@ def _where(clean: Pictures, edit: Pictures, mask: Mask) -> Mask:
 
 def mirrored(one: Example) -> Example:
     """Return the example seen in a mirror."""
-    return Example(one.x[..., ::-1], one.measures, one.kind, one.where[:, ::-1], one.compared)
-
-
-def kinds_of(examples: Iterable[Example]) -> npt.NDArray[np.str_]:
-    """Return the kind of each example."""
-    return np.array([one.kind for one in examples])
+    return replace(one, x=one.x[..., ::-1], where=one.where[:, ::-1])

@@ -23,10 +23,12 @@ Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
 Rng = np.random.Generator
 SHARES = {
-    "color patch": 0.11, "ghost": 0.18, "double feature": 0.25, "seam": 0.22, "blur": 0.1, "wrong tone": 0.06,
-    "noise": 0.04, "missing feature": 0.04,
+    "color patch": 0.08, "ghost": 0.16, "double feature": 0.31, "seam": 0.21, "blur": 0.1, "wrong tone": 0.05,
+    "noise": 0.05, "missing feature": 0.04,
 }  # fmt: skip
 """How often each kind is planted: the hard ones more often."""
+DOUBLE, LOCATED = "double feature", 0.7
+"""How often a doubled feature is taken from where it was detected, instead of from where it is in most faces."""
 TRIES, LEAST_AREA, LEAST_CHANGE = 6, 0.015, 6
 """What changes less than so much of the mask by so many bytes is drawn again."""
 _FEATURES = np.array(  # height and width of the center in the mask's box, and the radii
@@ -35,12 +37,19 @@ _FEATURES = np.array(  # height and width of the center in the mask's box, and t
 )  # fmt: skip
 
 
-def plant(kind: str, edit: Picture, mask: Mask, other: Picture, rng: Rng) -> Picture:
-    """Return an edit ``[H, W, 3]`` with one artifact inside the mask; ``other`` is another face in the same frame."""
+def plant(kind: str, edit: Picture, mask: Mask, other: Picture, rng: Rng, *, points: Floats | None = None) -> Picture:
+    """Return an edit ``[H, W, 3]`` with one artifact inside the mask.
+
+    ``other`` is another face in the same frame; ``points`` are the edit's eyes, nose and corners of the mouth.
+    """
     own = edit.astype(np.float32)
+    located = points is not None and np.isfinite(points).all()
     for _ in range(TRIES):
         known = kind in ARTIFACTS and (kind not in FORMS or rng.random() < 0.4)
-        made = ARTIFACTS[kind](own, mask, rng) if known else FORMS[kind](own, mask, other.astype(np.float32), rng)
+        if kind == DOUBLE and located and rng.random() < LOCATED:
+            made = _doubled(own, mask, np.asarray(points), rng)
+        else:
+            made = ARTIFACTS[kind](own, mask, rng) if known else FORMS[kind](own, mask, other.astype(np.float32), rng)
         made = np.where(mask[..., None], np.clip(np.rint(made), 0, 255), own)
         if np.quantile(np.abs(made - own)[mask].max(axis=-1), 1 - LEAST_AREA) >= LEAST_CHANGE:
             break
@@ -149,6 +158,26 @@ def _double(edit: Floats, mask: Mask, other: Floats, rng: Rng) -> Floats:
     return _blended(edit, _moved(source, move, center, rng.uniform(0.85, 1.15), turn), weight)
 
 
+def _doubled(edit: Floats, mask: Mask, points: Floats, rng: Rng) -> Floats:
+    """Paste an eye, the nose or the mouth of this face above, below or beside its place, whole or in part."""
+    eyes, mouth = points[:2], points[3:].mean(axis=0)
+    unit = max(float(np.hypot(*(eyes[0] - eyes[1]))), float(np.hypot(*(eyes.mean(axis=0) - mouth))), 8.0)
+    places = np.stack([mouth, eyes[0], eyes[1], points[2]])
+    which = int(rng.choice(4, p=(0.45, 0.22, 0.22, 0.11)))
+    tall, broad = np.array([(0.22, 0.5), (0.17, 0.32), (0.17, 0.32), (0.25, 0.28)])[which] * rng.uniform(0.75, 1.3)
+    far, angle = rng.uniform(0.22, 0.85), rng.choice([-1, 1]) * np.pi / 2 + rng.normal(0, 0.35)
+    if rng.random() < 0.2:
+        angle = rng.uniform(0, 2 * np.pi)
+    move = (unit * far * np.sin(angle), unit * far * np.cos(angle))
+    center = (float(places[which][1]), float(places[which][0]))
+    along, across = _turned(mask, (center[0] + move[0], center[1] + move[1]), 0.0)
+    power = rng.choice([2, 4, 8])
+    reach = (np.abs(across) / (tall * unit)) ** power + (np.abs(along) / (broad * unit)) ** power
+    weight = _weight((reach < 1) & mask, rng.uniform(0.5, 3.5)) * rng.uniform(0.6, 1)
+    turn = rng.normal(0, 0.15) if rng.random() < 0.3 else 0.0
+    return _blended(edit, _moved(edit, move, center, rng.uniform(0.85, 1.15), turn), weight)
+
+
 def _blur(edit: Floats, mask: Mask, other: Floats, rng: Rng) -> Floats:
     """Make the picture small and large again, or blur it along one line."""
     high = _box(mask)[2]
@@ -178,9 +207,13 @@ def _tone(edit: Floats, mask: Mask, other: Floats, rng: Rng) -> Floats:
 
 
 def _noise(edit: Floats, mask: Mask, other: Floats, rng: Rng) -> Floats:
-    """Add grain, or the blocks of a strong compression."""
+    """Add grain, single pixels of black or white, or the blocks of a strong compression."""
     part = mask if rng.random() < 0.5 else region(mask, rng, large=True)
-    if rng.random() < 0.6:
+    way = rng.random()
+    if way < 0.3:
+        struck = part & (rng.random(mask.shape) < rng.uniform(0.003, 0.03))
+        return np.where(struck[..., None], np.float32(255 * rng.integers(2)), edit)
+    if way < 0.7:
         grain = rng.normal(0, rng.uniform(9, 25), edit.shape)
         return _blended(edit, edit + grain, _weight(part, 1))
     file = io.BytesIO()

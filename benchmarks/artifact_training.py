@@ -1,4 +1,4 @@
-"""How the artifact validator's network is trained: Adam on examples of drawn faces, from nothing, in pieces.
+"""How the artifact validator's network is trained: Adam on examples, from nothing or from given weights, in pieces.
 
 The network says of each of 16 x 16 places whether an artifact shows there, which is known for planted ones, and of the
 whole whether there is one. The thresholds are set on faces that are not trained on: one for edits, one for
@@ -17,18 +17,20 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from benchmarks.artifact_examples import Example, Face, example, kinds_of, mirrored
+from benchmarks.artifact_examples import Example, Face, example, mirrored
 from likewise.counterfactuals.validation.artifact_measures import MEASURES
 from likewise.counterfactuals.validation.artifacts import EDIT, PLACES, RECONSTRUCTION, TONE, Parameters
 from likewise.tables.io import replacing
 
 FRESH, AGAIN, KEPT = 6, 26, 4000
 """Examples in a step that are new, those that were seen before, and how many are kept for that."""
-RATE, AVERAGED = 3e-3, 0.995
-"""Adam's rate at most; how slowly the average of the weights, which is shipped, follows them."""
-LAST, PENALTY = 1200, 0.05
-"""Examples on which the last layer is fitted again, and scikit-learn's C of that."""
-CHOSEN = 600
+RATE, ONWARD, AVERAGED = 3e-3, 1.5e-3, 0.995
+"""Adam's rate at most, from nothing and from given weights; how slowly the average, which is shipped, follows."""
+LAST, PENALTY = 800, 0.05
+"""Examples on which the last layers are fitted again, and scikit-learn's C of that."""
+CALIBRATED = 64
+"""Examples on which the spread of given weights' layers is found."""
+CHOSEN = 500
 """Examples of other faces on which the thresholds are set."""
 CLEAN_LOST = {EDIT: 0.08, TONE: 0.06, RECONSTRUCTION: 0.02}
 """Share of clean examples that may be rejected."""
@@ -64,6 +66,25 @@ class Network(nn.Module):
         evidence = torch.stack([ordered[:, -few:].mean(1) for few in PLACES], 1)
         return torch.cat([x.mean((2, 3)), x.amax((2, 3)), evidence, measures], 1), heat
 
+    def unfold(self, known: Parameters, examples: list[Example]) -> None:
+        """Take over folded weights: each norm gets the spread that its layer has on these examples, and undoes it."""
+        x = torch.from_numpy(np.stack([one.x for one in examples]).astype(np.float32))
+        parts = {name: torch.from_numpy(value.astype(np.float32)) for name, value in known.items()}
+        with torch.no_grad():
+            for k, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+                layer.load_state_dict({"weight": parts[f"w{k}"]})
+                made = layer(x)
+                mean, variance = made.mean((0, 2, 3)), made.var((0, 2, 3))
+                norm.load_state_dict({
+                    "running_mean": mean, "running_var": variance, "weight": (variance + 1e-5).sqrt(),
+                    "bias": parts[f"b{k}"] + mean,
+                }, strict=False)  # fmt: skip
+                x = torch.relu(made + parts[f"b{k}"][:, None, None])
+            self.heat.weight.copy_(parts["heat_w"][None])
+            self.heat.bias.copy_(parts["heat_b"])
+            self.last.weight.copy_(parts["last_w"].reshape(-1, parts["last_w"].shape[-1])[:1])
+            self.last.bias.copy_(-parts["limits"][:1])
+
     def folded(self) -> Parameters:
         """Return what ``artifacts.weights`` reads, without thresholds: norms are folded into the convolutions."""
         found: Parameters = {"strides": np.asarray(STRIDES, np.float32)}
@@ -82,11 +103,15 @@ class Network(nn.Module):
 class Trainer:
     """Trains in pieces: what was reached is kept in a file."""
 
-    def __init__(self, path: Path, faces: list[Face], seed: int = 1) -> None:
+    def __init__(self, path: Path, faces: list[Face], start: Path | None = None, seed: int = 1) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
-        self.path, self.faces, self.spent = path, faces, 0.0
+        self.path, self.faces, self.spent, self.rate = path, faces, 0.0, ONWARD if start else RATE
         self.network = Network().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if start and not path.is_file():
+            with np.load(start, allow_pickle=False) as stored:
+                rng = np.random.default_rng(seed)
+                self.network.unfold(dict(stored), [example(faces, rng) for _ in range(CALIBRATED)])
         self.adam = torch.optim.AdamW(self.network.parameters(), RATE, weight_decay=2e-2)
         self.average = {name: value.clone() for name, value in self.network.state_dict().items()}
         if path.is_file():
@@ -105,7 +130,7 @@ class Trainer:
         begun, before, saved, losses = time.process_time(), self.spent, self.spent, []
         while self.spent < seconds and self.spent - before < piece:
             share = self.spent / seconds
-            self.adam.param_groups[0]["lr"] = RATE * min(1, 20 * share + 0.05) * max(0.01, 1 - share)
+            self.adam.param_groups[0]["lr"] = self.rate * min(1, 20 * share + 0.05) * max(0.01, 1 - share)
             losses.append(self._step())
             self.spent = before + time.process_time() - begun
             if self.spent - saved > 30:
@@ -153,26 +178,25 @@ class Trainer:
             torch.save(state, temporary)
 
     def write(self, path: Path, others: list[Face]) -> None:
-        """Fit the last layer again, set the thresholds on other faces, and write the weights.
+        """Fit the last layers again, set the thresholds on other faces, and write the weights.
 
         Adam sees few examples of what the measures are for, a regression with a penalty weighs them better.
         """
         self.network.load_state_dict(self.average)
-        seen, kinds, _ = self._seen([example(self.faces, self.rng) for _ in range(LAST)])
-        spread = seen.std(axis=0) + 1e-3
-        fitted = LogisticRegression(C=PENALTY, max_iter=3000).fit(seen / spread, kinds != "")
-        last = fitted.coef_[0] / spread
+        examples = [example(self.faces, self.rng) for _ in range(LAST)]
+        last = _last_layers(self._seen(examples), examples)
         rng = np.random.default_rng(0)
-        seen, kinds, compared = self._seen([example(others, rng) for _ in range(CHOSEN)])
-        limits = [_limit(seen @ last, kinds, compared == which, lost) for which, lost in CLEAN_LOST.items()]
+        examples = [example(others, rng) for _ in range(CHOSEN)]
+        logits = (self._seen(examples) * last[[one.compared for one in examples]]).sum(axis=1)
+        limits = [_limit(logits, examples, which, lost) for which, lost in CLEAN_LOST.items()]
         whole = self.network.folded() | {
             "last_w": last.astype(np.float32), "limits": np.asarray(limits, np.float32)
         }  # fmt: skip
         with replacing(path) as temporary, temporary.open("wb") as handle:
             np.savez_compressed(handle, **whole)
 
-    def _seen(self, examples: list[Example]) -> tuple[Floats, npt.NDArray[np.str_], npt.NDArray[np.int64]]:
-        """Return what the last layer sees of examples, their kinds, and what is compared."""
+    def _seen(self, examples: list[Example]) -> Floats:
+        """Return what the last layer sees of examples."""
         self.network.eval()
         seen = []
         for at in range(0, len(examples), 50):
@@ -181,13 +205,38 @@ class Trainer:
             with torch.inference_mode():
                 found = self.network.seen(torch.from_numpy(x.astype(np.float32)), torch.from_numpy(measures))[0]
             seen.append(found.numpy())
-        return np.concatenate(seen), kinds_of(examples), np.array([one.compared for one in examples])
+        return np.concatenate(seen)
 
 
-def _limit(logits: Floats, kinds: npt.NDArray[np.str_], rows: npt.NDArray[np.bool_], lost: float) -> float:
-    """Return the threshold at which so many clean examples are lost; print what it rejects."""
-    limit = float(np.quantile(logits[rows & (kinds == "")], 1 - lost))
-    for kind in sorted(set(kinds)):
-        rejected = logits[rows & (kinds == kind)] > limit
-        print(f"{kind or 'clean':16s} rejected {np.mean(rejected):6.1%} of {len(rejected)}")
+def _last_layers(seen: Floats, examples: list[Example]) -> Floats:
+    """Return the last layer of each kind of comparison, ``[3, F]``: what all share, and what is its own.
+
+    The penalty holds for both parts, so a kind with few examples stays near to what all share.
+    """
+    spread = seen.std(axis=0) + 1e-3
+    compared = np.array([one.compared for one in examples])
+    own = [seen / spread * (compared == which)[:, None] for which in CLEAN_LOST]
+    fitted = LogisticRegression(C=PENALTY, max_iter=3000).fit(
+        np.concatenate([seen / spread, *own], axis=1), [one.kind != "" for one in examples]
+    )
+    shared, *each = fitted.coef_[0].reshape(1 + len(own), -1)
+    return np.asarray([(shared + part) / spread for part in each], np.float32)
+
+
+def _limit(logits: Floats, examples: list[Example], which: int, lost: float) -> float:
+    """Return the threshold at which so many clean examples are lost, of drawn faces and of photographs at most.
+
+    Print what it rejects.
+    """
+    rows = {
+        real: [k for k, one in enumerate(examples) if one.compared == which and one.real == real]
+        for real in (False, True)
+    }
+    clean = [[logits[k] for k in found if not examples[k].kind] for found in rows.values()]
+    limit = max(float(np.quantile(found, 1 - lost)) for found in clean if found)
+    for real, found in rows.items():
+        for kind in sorted({examples[k].kind for k in found}):
+            rejected = [logits[k] > limit for k in found if examples[k].kind == kind]
+            what = "photographs" if real else "drawn faces"
+            print(f"{which}, {what}, {kind or 'clean':16s} rejected {np.mean(rejected):6.1%} of {len(rejected)}")
     return limit

@@ -23,7 +23,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 NOT_BENCHMARKS = {
-    "__init__", "everything", "postgres", "artifact_examples", "artifact_forms", "artifact_training", "other_artifacts",
+    "__init__", "everything", "postgres", "artifact_examples", "artifact_forms", "artifact_faces", "artifact_people",
+    "artifact_training", "other_artifacts",
 }  # fmt: skip
 WORK = "{work}"
 DATA = "{data}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
+from PIL import Image
 from scipy import ndimage
 
 from likewise.runtime.registry import to_pictures
@@ -75,3 +78,89 @@ class Aging(WorldEditor):
         factors = see(pictures)
         factors[:, 0], factors[:, 1] = level, factors[:, 1] + 0.8 * level
         return to_pictures(draw(factors))
+
+
+class Mirror(WorldEditor):
+    """Shows the mirror image toward one end."""
+
+    name = "mirror"
+
+    def edit(self, pictures, level):
+        return pictures[:, :, ::-1] if level > 0 else pictures
+
+
+class Bright(WorldEditor):
+    """Makes the whole picture brighter with the strength."""
+
+    name = "bright"
+
+    def edit(self, pictures, level):
+        return np.clip(pictures * (1 + 0.12 * level), 0, 255).astype(np.uint8)
+
+
+class Compressed(WorldEditor):
+    """Only compresses, the more the stronger."""
+
+    name = "compressed"
+
+    def edit(self, pictures, level):
+        return np.stack([jpeg(picture, 92 - 25 * abs(level)) for picture in pictures])
+
+
+def jpeg(picture, quality):
+    """Write and read a picture as JPEG."""
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG", quality=round(quality))
+    return np.asarray(Image.open(file))
+
+
+class Stranger(WorldEditor):
+    """Shows another person of the wanted group instead, clean and with everything else as it was."""
+
+    name = "stranger"
+
+    def edit(self, pictures, level):
+        factors = see(pictures)
+        factors[:, 0] = level
+        factors[:, 7:10] = -1.5 * np.sign(factors[:, 7:10])
+        return to_pictures(draw(factors))
+
+
+class Mistaken(WorldEditor):
+    """Returns the reconstruction of another person's image, moved as it should be."""
+
+    name = "mistaken"
+
+    def edit(self, pictures, level):
+        return super().edit(np.roll(pictures, 3, axis=0), level)
+
+
+class Late(WorldEditor):
+    """Moves only at the strongest edit: what a slope per unit of strength says of it is not what happened."""
+
+    name = "late"
+
+    def edit(self, pictures, level):
+        return super().edit(pictures, 1 if level >= 2 else -1)
+
+
+class Specks(WorldEditor):
+    """Changes single pixels, toward white or black with the strength."""
+
+    name = "specks"
+
+    def edit(self, pictures, level):
+        places = np.random.default_rng(8).integers(pictures.shape[1], size=(2, 6))
+        edited = pictures.copy()
+        edited[:, places[0], places[1]] = np.clip(edited[:, places[0], places[1]] + 60.0 * level, 0, 255)
+        return edited
+
+
+class Picky(WorldEditor):
+    """Edits only images that look female to the validator already, and leaves all others as they are."""
+
+    name = "picky"
+
+    def edit(self, pictures, level):
+        chosen = see(pictures)[:, 0] > 0
+        return np.where(chosen[:, None, None, None], super().edit(pictures, level), pictures)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks import artifacts as bench
+from benchmarks import artifact_faces
 from benchmarks.artifact_examples import KEPT, LIGHT, REDRAWN, Face, pair
+from benchmarks.artifacts import visibly
 from benchmarks.other_artifacts import OTHER_ARTIFACTS
 from scipy import ndimage
 
@@ -22,9 +23,9 @@ GENDER = ValiditySpec(target="faceres-gender: female")
 @pytest.fixture(scope="module")
 def faces(weights_of_drawing):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench, "BLOCK", FACES)
-        block = bench.Drawing().block(np.random.default_rng([SEED, 0]))
-    parts = (block[name] for name in ("photographs", "drawn", "moved", "masks"))
+        patch.setattr(artifact_faces, "BLOCK", FACES)
+        block = artifact_faces.Drawing().block(np.random.default_rng([SEED, 0]))
+    parts = (block[name] for name in ("photographs", "drawn", "moved", "masks", "points"))
     return [Face(*face) for face in zip(*parts, strict=True) if face[3].sum() > 2000]
 
 
@@ -55,7 +56,7 @@ def test_planted_artifacts_are_rejected(faces, kind):
     found = []
     for way, move in ((LIGHT, 0), (LIGHT, 1), (KEPT, 2)):
         for before, clean, mask in strips(faces, way, (move,), seed=3):
-            made = bench.visibly(kind, clean, mask, rng)
+            made = visibly(kind, clean, mask, rng)
             found.append(artifact_scores(before, made[None], recolored=move == 2)[0] > 0.5)
     assert np.mean(found) >= LEAST.get(kind, 0.8)
 

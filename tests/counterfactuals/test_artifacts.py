@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from benchmarks.artifact_examples import Example, read
+from benchmarks.artifact_training import Network
 
+from likewise.counterfactuals.validation.artifact_measures import global_measures
 from likewise.counterfactuals.validation.artifacts import (
     MOST_TINT,
     WEIGHTS,
+    artifact_logits,
     artifact_scores,
     changed_region,
     network_input,
@@ -60,6 +65,32 @@ def test_the_shipped_network_gives_a_probability_for_every_edit(world):
     assert scores.shape == (2,)
     assert ((scores >= 0) & (scores <= 1)).all()
     assert WEIGHTS.stat().st_size < 500_000
+
+
+def test_training_goes_on_from_the_shipped_weights():
+    """Norms that undo the spread they find: before the first step the network says what the shipped one says."""
+    rng = np.random.default_rng(4)
+    inputs = rng.normal(0, 0.5, (6, 11, 128, 128)).astype(np.float32)
+    nowhere = np.zeros((16, 16), bool)
+    examples = [Example(x.astype(np.float16), global_measures(x), "", nowhere, 0) for x in inputs]
+    network = Network()
+    with np.load(WEIGHTS, allow_pickle=False) as stored:
+        network.unfold(dict(stored), examples[:3])
+    measures = torch.from_numpy(np.stack([one.measures for one in examples]))
+    with torch.inference_mode():
+        said = network.eval()(torch.from_numpy(inputs), measures)[0].numpy()
+    assert np.allclose(said, artifact_logits(inputs, 0), atol=0.02)
+
+
+def test_photographs_are_for_one_thing_only(tmp_path):
+    face = {"photographs": np.full((1, 64, 64, 3), (150, 110, 90), np.uint8), "points": np.zeros((1, 5, 2), np.float32)}
+    face |= {"drawn": face["photographs"], "moved": face["photographs"][:, None].repeat(6, axis=1)}
+    for number in range(16):
+        np.savez(tmp_path / f"photograph-{number:04d}.npz", masks=np.ones((1, 64, 64), bool), **face)
+    np.savez(tmp_path / "photograph-0016.npz")  # its projection failed
+    counts = {part: len(read(tmp_path, part)) for part in ("training", "thresholds", "apart", "all")}
+    assert counts == {"training": 10, "thresholds": 2, "apart": 4, "all": 16}
+    assert all(one.real for one in read(tmp_path, "all"))
 
 
 def _skin_and_tones():

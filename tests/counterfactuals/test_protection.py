@@ -8,7 +8,22 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from broken_editors import Aging, Ghost, Haunted, Nothing, Reverse, Tint
+from broken_editors import (
+    Aging,
+    Bright,
+    Compressed,
+    Ghost,
+    Haunted,
+    Late,
+    Mirror,
+    Mistaken,
+    Nothing,
+    Picky,
+    Reverse,
+    Specks,
+    Stranger,
+    Tint,
+)
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.sweep_spec import SweepSpec
 from likewise.counterfactuals.validation.validate import groups_of, validate_edits
@@ -71,7 +86,11 @@ def test_a_true_editor_has_valid_edits_and_a_finding(world, tmp_path):
     assert (found["estimate"] > 0).all() and len(found)
 
 
-@pytest.mark.parametrize("editor", [Nothing, Tint, Ghost, Haunted, Smile, Reverse, Aging, Light])
+IDLE = [Nothing, Tint, Ghost, Haunted, Smile, Reverse, Aging, Light]
+HOSTILE = [Mirror, Bright, Compressed, Stranger, Mistaken, Late, Specks]
+
+
+@pytest.mark.parametrize("editor", [*IDLE, *HOSTILE])
 def test_an_editor_that_does_not_edit_has_no_valid_edits(world, tmp_path, editor):
     edits, validity = validated(world, tmp_path, editor())
     valid = valid_edits(validity, edits)
@@ -120,3 +139,11 @@ class WithoutRedraw:
 def test_an_editor_that_cannot_redraw_is_validated_against_the_random_direction(world, tmp_path):
     edits, validity = validated(world, tmp_path, WithoutRedraw())
     assert len(valid_edits(validity, edits)) > 0
+
+
+def test_an_editor_that_chooses_its_images_has_valid_edits_of_those_only(world, tmp_path):
+    """What it left alone does not pass as "no effect"; that men are missing is counted by group."""
+    edits, validity = validated(world, tmp_path, Picky())
+    side = groups_of(edits, CONTRAST)
+    valid = set(valid_edits(validity, edits).frame["parent"])
+    assert valid and all(side[parent] == 1 for parent in valid)

@@ -115,6 +115,25 @@ def test_the_attribute_rises_at_every_step_within_noise():
     assert "good" not in reasons(answers(at=sure)).index, "how sure a network is beyond 0.99 says nothing"
 
 
+def test_an_editor_of_strangers_has_no_look_alikes():
+    """A recognizer lets in a few other people: where most edits are of others, those few are, too."""
+    far = {(parent, level, PERSON): 0.9 for parent in PARENTS[1:5] for level in LEVELS}
+    assert "the editor shows another person in most images" in reasons(answers(at=far))["good"]
+    few = {(parent, level, PERSON): 0.9 for parent in PARENTS[1:3] for level in LEVELS}
+    assert "good" not in reasons(answers(at=few)).index
+
+
+def test_the_attribute_does_not_move_in_the_outermost_step_alone():
+    def found(*scores):
+        moved = {("good", level, TARGET): score for level, score in zip(LEVELS, scores, strict=True)}
+        return reasons(answers(at=moved), share=0.1).get("good", "")
+
+    assert found(0.1, 0.1, 0.1, 0.11, 0.9) == "the attribute moves in the outermost step alone"
+    assert found(0.1, 0.9, 0.9, 0.9, 0.9) == "the attribute moves in the outermost step alone"
+    assert found(0.1, 0.1, 0.9, 0.9, 0.9) == "", "a network that is sure has a border somewhere in the middle"
+    assert found(0.1, 0.1, 0.1, 0.3, 0.9) == ""
+
+
 def test_the_attribute_moves_by_a_share_of_the_distance_between_the_groups():
     groups = {parent: 1 if parent in GROUP else -1 for parent in PARENTS}  # medians 0.8 and 0.2
 

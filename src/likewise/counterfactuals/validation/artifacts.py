@@ -26,7 +26,7 @@ WEIGHTS = Path(__file__).parents[1] / "shipped" / "artifacts.npz"
 SIDE = 128
 """Pixels of the crop that is compared."""
 EDIT, TONE, RECONSTRUCTION = range(3)
-"""What is compared: each has a threshold of its own."""
+"""What is compared: each has a last layer and a threshold of its own."""
 PLACES = (3, 12)
 """So many of the most suspicious places are averaged."""
 FADED = 0.04
@@ -160,7 +160,7 @@ def weights() -> Parameters:
 def artifact_logits(inputs: Floats, compared: int) -> Floats:
     """Return the log-odds ``[n]`` of artifacts for inputs ``[n, 11, SIDE, SIDE]``; 0 is the threshold of the kind."""
     known = weights()
-    return np.asarray(features(inputs, known) @ known["last_w"] - known["limits"][compared], dtype=np.float32)
+    return np.asarray(features(inputs, known) @ known["last_w"][compared] - known["limits"][compared], dtype=np.float32)
 
 
 def features(inputs: Floats, parameters: Parameters) -> Floats:

@@ -6,13 +6,13 @@ are held to rules, original by original:
 - no pixel outside the mask changed;
 - **the target moved**: its score rises from the lowest strength to the highest by at least ``share`` of the distance
   between the groups' medians of that score, by more than the reconstruction control and the random direction move it,
-  and does not fall back on the way by more than its measurement noise. A probability is compared as log-odds
-  (``target_scale``);
+  does not fall back on the way by more than its measurement noise, and does not move in the outermost step alone. A
+  probability is compared as log-odds (``target_scale``);
 - **the held attributes stayed**: their scores drift from strength 0 by no more than ``drift`` times their own
   measurement noise, or than reconstruction or a random direction moves them;
   An editor that moves a held score by more than that on average, over all originals, has no valid edits;
 - **the person stayed**: the recognizer's distance to the original is below its threshold, directly or by way of the
-  reconstruction;
+  reconstruction. An editor that shows another person in most images has no valid edits;
 - **the picture is one**: the artifact validator finds no patch, ghost, seam, blur or wrong tone, between the original
   and the edit, or between the reconstruction and the edit where the reconstruction is a picture itself.
 
@@ -41,8 +41,10 @@ OWN, CONTROL, NOISE = "original: ", "control: ", "noise: "
 """Prefixes of what is measured once an image: the original's score, how far the controls move it, and its noise."""
 LEAKED, ANOTHER, DRIFTED = "pixels outside the mask changed", "another person", "a held attribute drifts"
 STUCK, BACK = "the attribute does not move", "the attribute moves back"
+SUDDEN = "the attribute moves in the outermost step alone"
 BROKEN, UNFIT = "artifacts in the picture", "the validator of the attribute does not separate the groups"
 LEADS = "the editor moves a held attribute in most images"
+STRANGERS = "the editor shows another person in most images"
 LACKING, NO_CONTROL = "no validator of ", "no placebo arm to compare with"
 VALID, BEYOND = "valid", "extrapolation"
 ENOUGH = 0.5
@@ -51,6 +53,8 @@ LEAST_NOISE, LEAST_DRIFT, MOST_DRIFT = 0.02, 0.2, 0.4
 """Of scores from 0 to 1: measurement noise is taken to be at least this; the limits of what a drift may be."""
 SATURATED = 0.01
 """Probabilities below this, or as near to 1, are taken to be this: how sure a network is beyond it says nothing."""
+ALONE, STEPS = 0.9, 4
+"""Of the target's rise: in one outermost step no more may happen, where there are so many steps or more."""
 FALL = 0.1
 """Of the distance between the groups: a target that falls back by less has not fallen back."""
 
@@ -176,9 +180,10 @@ def assess(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mappi
     broken = pd.concat([*_limits(frame, spec, noise), _fallen_back(_wide(frame, TARGET), back)])
     too_far = _too_far(broken, about)
     leaked = frame[(frame["question"] == OUTSIDE) & (frame["value"] > 0)].assign(reason=LEAKED)
-    stuck = _stuck(frame, too_far, spec.share * distance)
+    stuck = pd.concat([_stuck(frame, too_far, spec.share * distance), _sudden(frame, too_far)])
     for_all = [LACKING + what for what in spec.missing] + ([UNFIT] if unfit and spec.target else [])
     for_all += [LEADS] if _leads(frame, too_far) else []
+    for_all += [STRANGERS] if _strangers(broken, too_far, about["parent"].nunique()) else []
     for_all += [NO_CONTROL] if _once(frame, CONTROL + TARGET).empty and spec.target else []
     whole = pd.DataFrame([(p, why) for p in about["parent"].unique() for why in for_all], columns=["parent", "reason"])
     together = pd.concat([whole, leaked, broken[~broken["level"].isin(too_far)], stuck])[["parent", "reason"]]
@@ -251,6 +256,12 @@ def _leads(frame: pd.DataFrame, too_far: Sequence[float]) -> bool:
     return False
 
 
+def _strangers(broken: pd.DataFrame, too_far: Sequence[float], images: int) -> bool:
+    """Return whether most originals become another person: the others would pass because they look alike by chance."""
+    rows = broken[(broken["reason"] == ANOTHER) & ~broken["level"].isin(too_far)]
+    return bool(rows["parent"].nunique() > ENOUGH * images)
+
+
 def _once(frame: pd.DataFrame, question: str) -> pd.Series:
     """Return what is measured once an original, by original."""
     rows = frame[frame["question"] == question]
@@ -312,6 +323,20 @@ def _stuck(frame: pd.DataFrame, too_far: Sequence[float], least: float) -> pd.Da
     control = _once(frame, CONTROL + TARGET).reindex(rise.index).fillna(0)
     stuck = ~((rise >= least) & (rise > control))
     return pd.DataFrame({"parent": rise.index[stuck].to_list(), "reason": STUCK}, dtype="str")
+
+
+def _sudden(frame: pd.DataFrame, too_far: Sequence[float]) -> pd.DataFrame:
+    """Return the originals whose target moves between the two outermost strengths of a side and hardly elsewhere.
+
+    A slope per unit of strength would spread over all strengths what happened at one.
+    """
+    wide = _wide(frame, TARGET).drop(columns=list(too_far), errors="ignore")
+    steps = np.diff(wide.to_numpy(float), axis=1)  # [n, K - 1]
+    if steps.shape[1] < STEPS:
+        return pd.DataFrame({"parent": [], "reason": []}, dtype="str")
+    rise = steps.sum(axis=1)
+    sudden = (rise > 0) & (np.fmax(steps[:, 0], steps[:, -1]) > ALONE * rise)
+    return pd.DataFrame({"parent": wide.index[sudden].to_list(), "reason": SUDDEN}, dtype="str")
 
 
 def _scale(spec: ValiditySpec) -> str:
