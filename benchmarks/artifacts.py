@@ -90,7 +90,7 @@ def visibly(kind: str, edit: Pictures, mask: npt.NDArray[np.bool_], rng: np.rand
 
 def use(path: Path) -> None:
     """Measure other weights than those that are shipped."""
-    artifacts.WEIGHTS = path
+    artifacts.WEIGHTS = artifacts.RECONSTRUCTION_WEIGHTS = path
     artifacts.weights.cache_clear()
 
 

@@ -36,9 +36,9 @@ from likewise.analysis.slopes.tests import slope_tests
 from likewise.counterfactuals.edit import counterfactual, placebo_images
 from likewise.counterfactuals.placebo import MASK, ORIGINAL
 from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
-from likewise.counterfactuals.validation.artifacts import WEIGHTS
+from likewise.counterfactuals.validation.artifacts import RECONSTRUCTION_WEIGHTS, WEIGHTS
 from likewise.counterfactuals.validation.default_validators import Edited, choose_validators
-from likewise.counterfactuals.validation.measure_edits import edit_artifacts
+from likewise.counterfactuals.validation.measure_edits import REDRAWN, edit_artifacts
 from likewise.counterfactuals.validation.validate import groups_of, validate_edits
 from likewise.counterfactuals.validation.validators import Validators
 from likewise.counterfactuals.validation.validity import (
@@ -168,7 +168,8 @@ def block(images: Images, spec: SweepSpec, validators: ValiditySpec, folder: Pat
 
 def artifacts_again(path: Path) -> Ratings:
     """Return the measurements of a block; other weights of the artifact validator measure its pictures again."""
-    digest = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()[:12]
+    known = WEIGHTS.read_bytes() + RECONSTRUCTION_WEIGHTS.read_bytes() + str(REDRAWN).encode()
+    digest = hashlib.sha256(known).hexdigest()[:12]
     kept = path.with_name(f"measured-{digest}.parquet")
     if not kept.is_file():
         frame, edits = Ratings.read(path).frame, Images.read(path.with_name("edits.parquet")).frame

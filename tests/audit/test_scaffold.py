@@ -75,7 +75,7 @@ def test_auto_names_no_editor_for_other_attributes():
     assert tone["editor"] == "distilled" and tone["attribute"] == "skin_tone"
     with pytest.raises(PlanError, match="No editor of 'uniform' is known"):
         photo_editor("uniform")
-    assert "size" not in photo_editor("gender")["options"], "smaller exits leave a pattern on photographs"
+    assert "size" not in photo_editor("gender")["options"], "edits of large photographs are to be sharp"
 
 
 def test_the_commented_parts_of_the_plan_are_right_too(given):

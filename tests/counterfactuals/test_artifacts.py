@@ -11,6 +11,7 @@ from benchmarks.artifact_training import Network
 from likewise.counterfactuals.validation.artifact_measures import global_measures
 from likewise.counterfactuals.validation.artifacts import (
     MOST_TINT,
+    RECONSTRUCTION_WEIGHTS,
     WEIGHTS,
     artifact_logits,
     artifact_scores,
@@ -64,7 +65,12 @@ def test_the_shipped_network_gives_a_probability_for_every_edit(world):
     scores = artifact_scores(world.pictures[0], edits)
     assert scores.shape == (2,)
     assert ((scores >= 0) & (scores <= 1)).all()
-    assert WEIGHTS.stat().st_size < 500_000
+    assert WEIGHTS.stat().st_size + RECONSTRUCTION_WEIGHTS.stat().st_size < 600_000
+
+
+def test_reconstructions_have_a_network_of_their_own(world):
+    edits = WorldEditor().edit(world.pictures[:1], 1.0)
+    assert artifact_scores(world.pictures[0], edits, redrawn=True) != artifact_scores(world.pictures[0], edits)
 
 
 def test_training_goes_on_from_the_shipped_weights():

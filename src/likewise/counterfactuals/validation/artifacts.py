@@ -2,8 +2,9 @@
 
 A small network compares an edit with a picture before it, both cropped to where they differ: the original, or the
 face as the editor's network draws it at its own strength. It was trained on drawn faces whose edits are clean, and on
-the same edits with synthetic artifacts; no photograph of a person had a part in it. ``python -m benchmarks.artifacts``
-trains and measures it; docs/counterfactuals.md has the figures, ``shipped/README.md`` is its card.
+the same edits with synthetic artifacts. Another of the same form compares reconstructions with their photographs; it
+was trained on FairFace photographs (CC BY 4.0) as well. ``python -m benchmarks.artifacts`` trains and measures them;
+docs/counterfactuals.md has the figures, ``shipped/README.md`` is their card.
 It runs in numpy, so that validation needs no further library.
 """
 
@@ -23,6 +24,8 @@ from likewise.models.perception.color import lab
 from likewise.runtime.registry import Pictures
 
 WEIGHTS = Path(__file__).parents[1] / "shipped" / "artifacts.npz"
+RECONSTRUCTION_WEIGHTS = WEIGHTS.with_name("reconstructions.npz")
+"""Reconstructions have a network of their own: how far a projection misses a photograph, drawn faces do not show."""
 SIDE = 128
 """Pixels of the crop that is compared."""
 EDIT, TONE, RECONSTRUCTION = range(3)
@@ -33,7 +36,7 @@ FADED = 0.04
 """Of the picture's side: so far inside the mask an edit has faded in."""
 SKIN_LINE, MOST_TINT = (-0.13, -0.26), 9.0
 """How a* and b* of drawn faces change with L* along the direction of skin tone, and how far a tone may lie off that."""
-LICENSE = "Apache-2.0 (part of likewise; trained on drawn faces)"
+LICENSE = "Apache-2.0 (part of likewise; trained on drawn faces, and on FairFace photographs, CC BY 4.0)"
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Parameters = dict[str, npt.NDArray[np.floating]]
@@ -150,16 +153,16 @@ def _cropped(picture: Pictures, box: tuple[int, int, int, int]) -> Pictures:
     return np.asarray(cut.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
 
 
-@lru_cache(maxsize=1)
-def weights() -> Parameters:
-    """Read the network: convolutions ``w0, b0, ...``, what says where an artifact is, and the last layer."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
+@lru_cache(maxsize=2)
+def weights(path: Path) -> Parameters:
+    """Read a network: convolutions ``w0, b0, ...``, what says where an artifact is, and the last layers."""
+    with np.load(path, allow_pickle=False) as stored:
         return {name: stored[name].astype(np.float32) for name in stored.files}
 
 
 def artifact_logits(inputs: Floats, compared: int) -> Floats:
     """Return the log-odds ``[n]`` of artifacts for inputs ``[n, 11, SIDE, SIDE]``; 0 is the threshold of the kind."""
-    known = weights()
+    known = weights(RECONSTRUCTION_WEIGHTS if compared == RECONSTRUCTION else WEIGHTS)
     return np.asarray(features(inputs, known) @ known["last_w"][compared] - known["limits"][compared], dtype=np.float32)
 
 

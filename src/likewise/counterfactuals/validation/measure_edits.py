@@ -39,7 +39,7 @@ from likewise.tables import Ratings
 
 Floats = npt.NDArray[np.float64]
 LARGEST = 1024  # pixels of a side: validators see larger photographs at this size
-REDRAWN = 0.9  # probability of artifacts from which on a reconstruction is not a picture to compare with
+REDRAWN = 0.5  # probability of artifacts from which on a reconstruction is not a picture to compare with
 _JPEG, _SHIFT, _BRIGHTER = 90, 0.005, 1.02  # what a score's measurement noise is taken from
 
 
