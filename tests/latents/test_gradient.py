@@ -53,6 +53,19 @@ def test_the_eyes_count_by_themselves_where_they_are_weighed():
     np.testing.assert_allclose(weighed.parts(w)[0], plain.parts(w)[0])  # what is reported as left is the whole image
 
 
+def test_drafts_are_drawn_where_they_are_wanted_and_offered():
+    class Drafting(Tiny):
+        def draft(self, w, *, size=None):
+            return self.draw(w, size=size) / 2
+
+    tiny, w = Drafting(), torch.from_numpy(Tiny().sample_w(2, 0))
+    drawn = tiny.draw(w, size=32)
+    exact, half = (Objective(tiny, Squares(), weight=0.1, drafts=drafts) for drafts in (False, True))
+    assert torch.equal(exact.draw(w, 32), drawn)
+    assert torch.equal(half.draw(w, 32), drawn / 2)
+    assert torch.equal(Objective(Tiny(), Squares(), weight=0.1, drafts=True).draw(w, 32), drawn)
+
+
 @pytest.mark.parametrize("method", ["refine", "singh2021"])
 def test_a_face_is_found_again(method):
     x = targets()

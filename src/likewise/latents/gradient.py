@@ -50,6 +50,14 @@ class Objective:
     """Weight of one minus the cosine between the recognizer's embeddings."""
     eyes: float = 0.0
     """Weight of the perceptual distance of the band of the eyes, enlarged."""
+    drafts: bool = False
+    """Whether to draw in half precision, where the generator offers it (``draft``)."""
+
+    def draw(self, w: Tensor, size: int) -> Tensor:
+        """Draw latents at ``size`` px."""
+        draft = getattr(self.generator, "draft", None) if self.drafts else None
+        drawn: Tensor = (draft or self.generator.draw)(w, size=size)
+        return drawn
 
     def toward(self, target: Tensor, size: int) -> Loss:
         """Return the loss as a function of latents, for targets ``[n, 3, s, s]`` drawn at ``size``."""
@@ -80,7 +88,7 @@ class Loss:
     def parts(self, w: Tensor) -> tuple[Tensor, Tensor]:
         """Return the perceptual distance alone, and the loss."""
         of = self.objective
-        drawn = shrunk(of.generator.draw(w, size=self.size), COMPARED)
+        drawn = shrunk(of.draw(w, self.size), COMPARED)
         left = of.perceptual.between(of.perceptual.embed(drawn), self.goal)
         found = left + of.weight * rows_apart(w)
         if of.recognizer is not None and self.who is not None:
@@ -292,6 +300,7 @@ def solver_of(
         recognizer=_recognizer(who, drawing.device) if who else None,
         identity=SAME_PERSON if cloud.curvature is None else SAME_PERSON_NEWTON,
         eyes=0.0 if cloud.curvature is None else SAME_EYES,
+        drafts=cloud.curvature is not None,
     )
     schedule = ("encoded" if cloud.curvature is None else "newton") if encoded else method
     phases = _phases(schedule, drawing, tied=tied, effort=effort)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import torch
 
@@ -22,3 +23,16 @@ def device(name: str = "cpu") -> torch.device:
                 fix="Use device='cpu', or install a torch build for this machine's GPU.",
             )
     return found
+
+
+@cache
+def computes_in_bfloat16(kind: str) -> bool:
+    """Return whether products of bfloat16 are quicker than those of float32 on this kind of device.
+
+    A CPU has instructions for them or emulates them, slowly. Other devices are left alone.
+
+    >>> computes_in_bfloat16("cuda")
+    False
+    """
+    known = torch.cpu.get_capabilities() if kind == "cpu" else {}
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))

@@ -11,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from likewise.errors import PluginError, SpecError, VectorError, WeightsError
 from likewise.models.differentiable import DifferentiableGenerator, differentiable
+from likewise.models.generators import mobilestylegan
 from likewise.models.generators.base import truncate
 from likewise.models.generators.mobilestylegan import MobileStyleGAN, Pointwise, haar
 from likewise.models.training.curvature import principal_axes
@@ -87,6 +88,30 @@ def test_exits_look_like_the_full_image_averaged_down(generator):
         np.testing.assert_array_equal(drawn, generator.synthesize(w, size))
         psnr = 10 * np.log10(4 / np.square(drawn - goal).mean(axis=(1, 2, 3)))
         assert psnr.mean() > least, f"{size} px: {psnr}"
+
+
+@pytest.mark.parametrize("size", [64, 128, 256, None])
+def test_a_draft_looks_and_slopes_like_the_drawing(generator, size, monkeypatch):
+    monkeypatch.setattr(mobilestylegan, "computes_in_bfloat16", lambda _: True)  # emulated where it is not there
+    shown = generator.resolution if size is None else size
+    w = torch.from_numpy(generator.sample_w(2, 3))[:, None].repeat(1, generator.rows, 1)
+    w[1:] += 0.1 * torch.randn(w[1:].shape, generator=torch.Generator().manual_seed(0))
+    toward = torch.nn.functional.interpolate(torch.rand(2, 3, 8, 8), size=shown, mode="bilinear")
+    drawn, slopes = [], []
+    for draw in (generator.draw, generator.draft):
+        at = w.clone().requires_grad_()
+        drawn.append(draw(at, size=size))
+        slopes.append(torch.autograd.grad((drawn[-1] - toward).square().mean(), at)[0].flatten(1))
+    assert drawn[1].dtype == slopes[1].dtype == torch.float32
+    assert 10 * torch.log10(4 / (drawn[0] - drawn[1]).square().mean()) > 42
+    assert torch.nn.functional.cosine_similarity(*slopes).min() > 0.97
+
+
+def test_a_draft_is_the_drawing_where_the_processor_lacks_bfloat16(generator, monkeypatch):
+    monkeypatch.setattr(mobilestylegan, "computes_in_bfloat16", lambda _: False)
+    w = torch.from_numpy(generator.sample_w(1, 3))
+    with torch.inference_mode():
+        assert torch.equal(generator.draft(w, size=64), generator.draw(w, size=64))
 
 
 def test_the_largest_exit_draws_rows_that_lie_apart_without_dots(generator):
