@@ -52,7 +52,7 @@ _PLAN = """\
 [project]                        # matched pairs: project each image into the latent space
 generator = "{generator}"
 perceptual = "lpips-alex"
-method = "encoder"               # fast; "refine" is more accurate, some four seconds an image
+method = "encoder"               # fast; "refine" is more accurate, some two to four seconds an image
 
 [units]                          # ... recognizers rate trials, so trials are matched: all two images of one identity,
 kind = "trials"                  # by the mean and the difference of their scores along the shipped directions
