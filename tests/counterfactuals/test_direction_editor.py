@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from held_attributes import NAMES, ON_ATTRIBUTE, ON_OTHERS, fitted, sweep, world_latents
@@ -67,6 +70,21 @@ def test_a_picture_is_projected_when_there_is_no_latent(directions, latents, few
     for level in (-1.0, 1.0):
         found, given = alone.edit(few[2], level), known.sweep(few[2], (level,), few[0])[:, 0]
         assert np.abs(found.astype(int) - given).max() <= 3
+
+
+def test_the_arms_of_a_picture_project_it_once_and_another_picture_anew(directions, few, monkeypatch):
+    editor, projected = DirectionEditor(str(directions), generator="world", focal="female"), []
+    solve = editor._solver.traced
+    counted = replace(editor._solver, traced=lambda signals: (projected.append(len(signals)), solve(signals))[1])
+    monkeypatch.setitem(editor.__dict__, "_solver", counted)
+    strips = editor.sweep(few[2], LEVELS, None)
+    editor.redraw(few[2], None)
+    editor.random(few[2], LEVELS, None, 5)
+    assert projected == [6]
+    copy = pickle.loads(pickle.dumps(editor))  # noqa: S301 - as for another process: it makes its own solver
+    np.testing.assert_array_equal(copy.sweep(few[2][:2], LEVELS, None), strips[:2])
+    editor.redraw(few[2][::-1], None)
+    assert projected == [6, 6]
 
 
 def test_a_random_direction_is_of_the_same_size_and_changes_no_score(directions, latents, few):

@@ -8,6 +8,7 @@ step leaves the scores of the held attributes where they are (see ``directions``
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from likewise.errors import SpecError, VectorError, some
 from likewise.latents.directions import Directions, shipped
 from likewise.latents.projection import ProjectSpec, solver
+from likewise.latents.solver import Solver
 from likewise.models.ends import same_end
 from likewise.runtime.registry import Array, Generator, Pictures, Signals, create, to_pictures, to_signals
 from likewise.tables import Vectors
@@ -54,6 +56,7 @@ class DirectionEditor:
         self.latents = Vectors.read(latents) if latents else None
         self.resolution = size or self.generator.resolution
         self._spec = ProjectSpec(generator=generator, options=options or {}, perceptual=perceptual, method=method)
+        self._last: tuple[Pictures, Array] | None = None
         self.name, self.license = f"direction:{Path(directions or generator).stem}", self.generator.license
         self.mask = getattr(self.generator, "mask", "skin")
         self.detail = detail or (LIGHT if self.mask == "skin" else KEEP)
@@ -107,14 +110,27 @@ class DirectionEditor:
     def _found(self, pictures: Pictures, images: Sequence[str] | None) -> Array:
         """Return the latents ``[n, L, D]``: the audit's own, or found now."""
         if self.latents is None or images is None:
-            size = self.generator.resolution
-            w, _ = solver(self._spec)[2](to_signals(_sized(pictures, size=size)))
-            return w
+            return self._projected(pictures)
         missing = [image for image in images if image not in self.latents]
         if missing:
             raise VectorError(f"{len(missing)} images have no latent: {some(missing)}", fix="Project them first.")
         values = self.latents.take(list(images))
         return values if values.ndim == 3 else np.repeat(values[:, None], self.generator.rows, axis=1)
+
+    def _projected(self, pictures: Pictures) -> Array:
+        """Project pictures; those of the last call, which the next arm asks for again, only once."""
+        if self._last is None or not np.array_equal(self._last[0], pictures):
+            w, _ = self._solver(to_signals(_sized(pictures, size=self.generator.resolution)))
+            self._last = (pictures.copy(), w)
+        return self._last[1]
+
+    @cached_property
+    def _solver(self) -> Solver:
+        return solver(self._spec)[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for another process makes its own solver."""
+        return {**{name: part for name, part in self.__dict__.items() if name != "_solver"}, "_last": None}
 
     def _aside(self, seed: int) -> Floats:
         """Draw a step like the latents vary, of the same size in their metric, that changes none of the scores."""

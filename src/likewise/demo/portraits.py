@@ -85,7 +85,7 @@ name = "efficientnet-lite"
 [counterfactual]                 # counterfactual edits: only the attribute changes
 editor = "direction"
 attribute = "predicted_gender"
-options = {{ size = 256, detail = "keep", method = "quick", perceptual = "lpips-alex" }}
+options = {{ size = 256, detail = "keep", method = "refine", perceptual = "lpips-alex" }}
 mask = "none"                    # "skin" for photographs: pixels outside the mask do not change
 strengths = [-1, -0.5, 0, 0.5, 1]
 most = 20
