@@ -70,13 +70,14 @@ def _slim(path: Path) -> None:
     path.write_text(tomlkit.dumps(plan), encoding="utf-8")
 
 
-def run_world(seed: int, people: People, identities: int, first: int, last: int | None) -> pd.DataFrame:
-    """Draw a world from people with both potential outcomes, match it by the demo's design, and estimate."""
+def run_world(
+    seed: int, people: People, identities: int, first: int, last: int | None, spec: lw.MatchSpec
+) -> pd.DataFrame:
+    """Draw a world from people with both potential outcomes, match it, and estimate."""
     start = time.process_time()
     world = people.world(seed, identities, first=first, last=last)
     names = [covariate.column for covariate in COVARIATES]
     trials, features = lw.trials(world.images, seed=seed, genuine="all"), world.features()
-    spec = lw.MatchSpec(method="cardinality", max_smd=0.1, balance=tuple(names))
     pairs = lw.match(world.images, features, CONTRAST, spec, units=trials)
     ratings, effects = world.rate(trials)
     weights = _weights(world.images, trials, features, names)
@@ -133,16 +134,21 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path(gettempdir()) / "demo_seeds")
     parser.add_argument("--identities", type=int, default=IDENTITIES)
     parser.add_argument("--people", type=Path, help="draw worlds from these people (benchmarks.demo_people)")
+    parser.add_argument("--max-smd", type=float, default=0.1, help="with --people: the limit of imbalance")
+    parser.add_argument("--share", type=float, default=0.9, help="with --people: of the largest balanced sample")
     parser.add_argument("--from-identity", type=int, default=0)
     parser.add_argument("--to-identity", type=int)
     given = parser.parse_args()
+    spec = lw.MatchSpec(
+        method="cardinality", max_smd=given.max_smd, keep=given.share, balance=tuple(each.column for each in COVARIATES)
+    )
     people = People(Portraits(identities=PEOPLE, seed=PEOPLE_SEED), given.people) if given.people else None
     for seed in range(given.first, given.first + given.seeds):
         there = pd.read_csv(given.keep) if given.keep.is_file() else pd.DataFrame({"seed": []})
         if seed in set(there["seed"]):
             continue
         if people is not None:
-            rows = run_world(seed, people, given.identities, given.from_identity, given.to_identity)
+            rows = run_world(seed, people, given.identities, given.from_identity, given.to_identity, spec)
         else:
             rows = run_seed(seed, given.work / f"{seed:05d}", given.identities)
             shutil.rmtree(given.work / f"{seed:05d}")
