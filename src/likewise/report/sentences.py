@@ -184,11 +184,14 @@ def slope_finding(estimates: Estimates) -> str:
     q = edited[edited["stat"] == "q_by"].drop_duplicates("quantity").set_index("quantity")["estimate"]
     found = [row for _, row in rows.iterrows() if discovered(row, q)]
     how = f"q < {FALSE_DISCOVERY_RATE:g}, Benjamini-Yekutieli" if len(q) else "intervals not adjusted for multiplicity"
-    head = f"Counterfactual edits of the attribute change {len(found) or 'none'} of {len(rows)} labels ({how})"
-    listed = "; ".join(f"{plain(row['quantity'].split(': ', 1)[-1])} {interval(row)}" for row in found)
+    of = f"{len(rows)} labels ({rows['n'].max():.0f} images with valid edits, {how})"
     if not found:
-        return f"{head}; {_widest(rows)}."
-    return f"{head}; relative change per unit of edit strength: {listed}."
+        return f"Counterfactual edits are not shown to change any of {of}: inconclusive; {_widest(rows)}."
+    listed = "; ".join(f"{plain(row['quantity'].split(': ', 1)[-1])} {interval(row)}" for row in found)
+    return (
+        f"Counterfactual edits of the attribute change {len(found)} of {of}; relative change per unit of edit "
+        f"strength: {listed}."
+    )
 
 
 def _widest(rows: pd.DataFrame) -> str:
