@@ -4,7 +4,7 @@ Run: python -m benchmarks.demo_people FOLDER [--identities 480] [--seed 1000]
 
 Draws ``Portraits(identities=..., seed=...)`` of `likewise demo` and their twins, and keeps for each image and twin what
 an audit needs: the encoder's latents and the embeddings of both recognizers. About a CPU-second an image and its twin;
-a stopped run goes on. `benchmarks.demo_seeds --people FOLDER` draws worlds from them.
+a stopped run goes on. `benchmarks.demo_seeds --people FOLDER` draws worlds from the identities that are there.
 """
 
 from __future__ import annotations
@@ -70,11 +70,20 @@ class People:
     folder: Path
 
     @cached_property
+    def _files(self) -> list[Path]:
+        return sorted(file for file in self.folder.glob("*.npz") if file.stem.isdigit())
+
+    @cached_property
     def _parts(self) -> dict[str, npt.NDArray[np.float32]]:
-        files = sorted(self.folder.glob("[0-9]*[0-9].npz"))
-        files = [file for place, file in enumerate(files) if int(file.stem) == place]
-        loaded = [dict(np.load(file)) for file in files]
+        loaded = [dict(np.load(file)) for file in self._files]
         return {name: np.concatenate([part[name] for part in loaded]) for name in loaded[0]}
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
+        """The table's rows of the images that are there."""
+        each = self.portraits.images_each * CHUNK
+        rows = np.concatenate([int(file.stem) * each + np.arange(each) for file in self._files])
+        return self.portraits.table().frame.iloc[rows].reset_index(drop=True)
 
     @property
     def identities(self) -> int:
@@ -95,8 +104,7 @@ class People:
 
         The covariates are drawn given the group, half of the identities in each, so this is Bayes' rule.
         """
-        frame = self.portraits.table().frame.iloc[: self.identities * self.portraits.images_each]
-        odds = np.ones((self.identities, 2))
+        frame, odds = self._frame, np.ones((self.identities, 2))
         for covariate in COVARIATES:
             values = frame[covariate.column].to_numpy(dtype=np.float64).reshape(self.identities, -1)
             values = values[:, :1] if covariate.per_identity else values
@@ -117,7 +125,7 @@ class People:
         whose = np.sort(rng.choice(np.arange(first, last or self.identities), size, replace=False))
         focal = rng.random(size) < chance[whose]
         rows = (whose[:, None] * self.portraits.images_each + np.arange(self.portraits.images_each)).ravel()
-        frame = self.portraits.table().frame.iloc[rows].reset_index(drop=True)
+        frame = self._frame.iloc[rows].reset_index(drop=True)
         sides = np.repeat(np.where(focal, CONTRAST.focal, CONTRAST.reference), self.portraits.images_each)
         arm = (frame[CONTRAST.column].to_numpy() != sides).astype(np.int64)
         return World(lw.Images(frame.assign(**{CONTRAST.column: sides})), rows, arm, self)

@@ -31,7 +31,7 @@ from benchmarks.demo_people import People
 from likewise.analysis.gaps.known_effects import known_effects
 from likewise.audit.stages import enabled_stages
 from likewise.cli.start.demo import IDENTITIES
-from likewise.demo.portraits import Demo
+from likewise.demo.portraits import KEEP, Demo
 from likewise.design.balance.weighting import overlap_weights
 from likewise.errors import SpecError
 from likewise.runtime.executor import Executor
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--identities", type=int, default=IDENTITIES)
     parser.add_argument("--people", type=Path, help="draw worlds from these people (benchmarks.demo_people)")
     parser.add_argument("--max-smd", type=float, default=0.1, help="with --people: the limit of imbalance")
-    parser.add_argument("--share", type=float, default=0.9, help="with --people: of the largest balanced sample")
+    parser.add_argument("--share", type=float, default=KEEP, help="with --people: of the largest balanced sample")
     parser.add_argument("--from-identity", type=int, default=0)
     parser.add_argument("--to-identity", type=int)
     given = parser.parse_args()

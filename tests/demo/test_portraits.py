@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from likewise.audit.plan.file import plan_of
-from likewise.demo.portraits import AXES, WEIGHTS, Demo, attribute_axes, twin_effects
+from likewise.demo.portraits import AXES, KEEP, WEIGHTS, Demo, attribute_axes, twin_effects
 from likewise.errors import StoreError
 from likewise.latents.directions import shipped
 from likewise.runtime.executor import Executor
@@ -34,6 +34,7 @@ def test_plan_is_valid(tmp_path):
             "without labels",
         ]
         assert (plan.match.method, plan.match.tolerance, plan.units.own_step) == ("cardinality", 0.1, "own_step.npz")
+        assert (plan.match.keep, plan.variant[0].match.keep) == (KEEP, 1.0)
 
 
 def test_every_network_is_in_the_catalog():

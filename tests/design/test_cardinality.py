@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import likewise as lw
 from likewise.design.balance.frontier import frontier
 from likewise.design.balance.table import verdict
 from likewise.design.balance.weighting import entropy_weights, overlap_weights
+from likewise.design.cardinality.exchanges import exchanged
 from likewise.design.cardinality.problem import Problem
 from likewise.design.cardinality.sample import largest_balanced
 from likewise.design.trials import default_units
@@ -133,6 +135,64 @@ def test_a_smaller_sample_is_balanced_more_closely_and_the_bound_stays():
         lw.MatchSpec(method="cardinality", keep=1.5)
     with pytest.raises(SpecError, match="keep needs method = 'cardinality'"):
         lw.MatchSpec(keep=0.5)
+
+
+def squares(given_: Problem, chosen: np.ndarray) -> float:
+    return float((given_.apart(chosen) ** 2).sum())
+
+
+def after_exchanges(given_: Problem, chosen: np.ndarray) -> Iterator[np.ndarray]:
+    """All samples after at most one exchange within a stratum on each side."""
+    strata = given_.strata
+    moves = [
+        [None, *(move for move in product(np.flatnonzero(chosen & side), np.flatnonzero(side & ~chosen))
+                 if strata[move[0]] == strata[move[1]])]
+        for side in (given_.focal, ~given_.focal)
+    ]  # fmt: skip
+    for both in product(*moves):
+        mask = chosen.copy()
+        for move in filter(None, both):
+            mask[move[0]], mask[move[1]] = False, True
+        yield mask
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.2, 1.0]), st.sampled_from([1, 2]))
+def test_exchanges_end_where_none_on_each_side_balances_more_closely(seed: int, tolerance: float, strata: int):
+    given_ = problem(seed, 16, tolerance, strata)
+    rng = np.random.default_rng(seed)
+    chosen = max(
+        (sample for _ in range(200) if given_.holds(sample := rng.random(16) < 0.4)),
+        key=lambda sample: sample.sum(), default=np.zeros(16, dtype=bool),
+    )  # fmt: skip
+    found = exchanged(given_, chosen)
+    assert given_.holds(found)
+    assert found.sum() == chosen.sum()
+    assert squares(given_, found) <= squares(given_, chosen)
+    best = min(squares(given_, mask) for mask in after_exchanges(given_, found) if given_.holds(mask))
+    assert squares(given_, found) <= best * (1 + 1e-5)
+
+
+def test_a_sample_of_thirty_is_balanced_more_closely_by_exchanges(monkeypatch):
+    given_ = [replace(problem(seed, 180, 0.2), keep=0.9) for seed in range(4)]
+    closer = [squares(each, largest_balanced(each).chosen) for each in given_]
+    monkeypatch.setattr("likewise.design.cardinality.exchanges.FEW_PAIRS", 0)
+    plain = [squares(each, largest_balanced(each).chosen) for each in given_]
+    assert sum(closer) < 0.5 * sum(plain)
+
+
+def test_named_columns_are_balanced_more_closely_than_the_numbers_of_the_vectors():
+    images, factors = lw.World(identities=120, seed=4).draw()
+    vectors = lw.Vectors(images.keys, factors[:, 1:], source="factors")
+    asked, names = default_units(images), ["eyeglasses", "light", "smiling"]
+
+    def apart(spec: lw.MatchSpec) -> float:
+        found = lw.match(images, vectors, CONTRAST, spec, units=asked)
+        table = lw.balance(images, CONTRAST, found, covariates=names, units=asked)
+        return float(table.where(stat="smd", sample="matched").frame["estimate"].pow(2).sum())
+
+    spec = lw.MatchSpec(method="cardinality", max_smd=0.2)
+    assert apart(replace(spec, balance=tuple(names))) < 0.5 * apart(spec)
 
 
 def test_weights_balance_exactly_and_say_when_they_cannot():

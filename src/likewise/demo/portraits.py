@@ -39,6 +39,8 @@ WEIGHTS = (
 AXES = {"gender": "predicted_gender", "age": "predicted_age", "eyeglasses": "predicted_eyeglasses",
          "smile": "predicted_smile"}  # fmt: skip
 """The shipped direction of each attribute axis of the portraits."""
+KEEP = 0.8
+"""The share of the largest balanced sample: chosen by the bias left in drawn worlds (docs/matching.md)."""
 _CHUNK = 24
 OWN_STEP, EFFECTS, RESPONSE_FACES = "own_step.npz", "effects.parquet", 24
 _SETTINGS = "portraits.txt"  # the settings of the portraits in a folder, so that others are not mistaken for them
@@ -62,6 +64,7 @@ own_step = "{own_step}"        # what the encoder reads as the contrast alone, m
 [match]                          # ... many trials, one an identity, balanced in every score and in every covariate
 method = "cardinality"
 max_smd = 0.1
+keep = {keep}                       # of the largest balanced sample; the rest is given up for closer balance
 balance = [{covariates}]
 
 [[variant]]                      # alternative designs (specification curve)
@@ -196,7 +199,7 @@ class Demo:
         )
         names = [covariate.column for covariate in COVARIATES]
         return _PLAN.format(
-            own_step=OWN_STEP, effects=EFFECTS, covariates=", ".join(f'"{name}"' for name in names),
+            own_step=OWN_STEP, effects=EFFECTS, keep=KEEP, covariates=", ".join(f'"{name}"' for name in names),
             identities=self.portraits.identities, images_each=self.portraits.images_each, generator=GENERATOR,
             confounding=self.portraits.confounding,
             data=data_sections(self.portraits.seed, names, CONTRAST),

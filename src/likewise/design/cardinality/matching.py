@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from likewise.design.balance.covariate_summary import numeric_covariates
-from likewise.design.cardinality.problem import Problem
+from likewise.design.cardinality.problem import Floats, Mask, Problem
 from likewise.design.cardinality.sample import largest_balanced
 from likewise.design.constraints import Within, need_column, rules
 from likewise.design.eligible import Eligible
@@ -24,7 +24,6 @@ from likewise.errors import SeparatedError, SpecError, VectorError
 from likewise.runtime.executor import Silent
 from likewise.tables import Contrast, Images, MatchSpec, Vectors
 
-Floats = npt.NDArray[np.float64]
 _AT_ONCE = 1024  # focal units that are compared with the other side together
 NO_LEVEL = "has units of both groups"
 """How the note goes on where exact columns leave no pair."""
@@ -49,8 +48,8 @@ class Cardinal:
                 "method = 'cardinality' balances groups and cannot limit second distances of pairs", fix=fix
             )
 
-    def numbers(self) -> Floats:
-        """Return what is balanced, ``[n, k]``, the focal units first, in pooled standard deviations."""
+    def numbers(self) -> tuple[Floats, Mask]:
+        """Return what is balanced, ``[n, k]``, the focal units first, in pooled standard deviations; what is named."""
         plain = replace(self.spec, distance="euclidean")
         sides = points(self.vectors, self.offered.focal, self.offered.reference, plain)
         own = np.concatenate([side.at(np.arange(len(side), dtype=np.intp)) for side in sides])
@@ -62,7 +61,8 @@ class Cardinal:
             *(f"number {place + 1} of the vectors" for place in range(own.shape[1])),
             *(f"covariate {name!r}" for name in columns),
         ]
-        return standardized(np.column_stack([own, *columns.values()]), len(self.offered.focal), names)
+        numbers, varies = standardized(np.column_stack([own, *columns.values()]), len(self.offered.focal), names)
+        return numbers, (np.arange(len(names)) >= own.shape[1])[varies]
 
     def strata(self) -> npt.NDArray[np.int64]:
         """Return the level of all exact columns together; units with an empty cell have no counterpart."""
@@ -76,8 +76,8 @@ class Cardinal:
         return pd.factorize(names, sort=True)[0].astype(np.int64)
 
 
-def standardized(numbers: Floats, focal: int, names: Sequence[str] = ()) -> Floats:
-    """Divide by the standard deviation pooled within the sides; leave out what does not vary within them.
+def standardized(numbers: Floats, focal: int, names: Sequence[str] = ()) -> tuple[Floats, Mask]:
+    """Divide by the standard deviation pooled within the sides; leave out what does not vary within them, ``[k]``.
 
     Variances are over n, not n - 1, so that an SMD of ``balance`` is never larger than the one that is bounded here.
     """
@@ -95,8 +95,7 @@ def standardized(numbers: Floats, focal: int, names: Sequence[str] = ()) -> Floa
     if not varies.any():
         fix = "Check the vectors: they are the same for all units."
         raise VectorError("No number varies: there is nothing to balance", fix=fix)
-    scaled: Floats = numbers[:, varies] / spread[varies]
-    return scaled
+    return numbers[:, varies] / spread[varies], varies
 
 
 def nearest_other(numbers: Floats, focal: int) -> Floats:
@@ -146,7 +145,7 @@ def _problem(given: Cardinal) -> Problem:
     spec, focal, reference = given.spec, given.offered.focal, given.offered.reference
     units = [*focal, *reference]
     names = given.images.identities.loc[units].to_numpy() if "identity" in spec.antiexact else np.array(units)
-    numbers = given.numbers()
+    numbers, named = given.numbers()
     return Problem(
         numbers=numbers,
         focal=np.arange(len(units)) < len(focal),
@@ -156,6 +155,7 @@ def _problem(given: Cardinal) -> Problem:
         most=spec.max_pairs,
         cost=nearest_other(numbers, len(focal)),
         keep=spec.keep,
+        named=named,
     )
 
 

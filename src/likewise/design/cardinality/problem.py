@@ -31,6 +31,9 @@ class Problem:
     keep: float = 1.0
     """The share of the largest balanced sample that is kept; the rest is given up for closer balance."""
 
+    named: Mask | None = None
+    """Which numbers are columns that the spec names, ``[k]``: a presumed confounder is balanced more closely."""
+
     def violation(self, chosen: Mask) -> float:
         """Return by how much the balance of a sample exceeds the tolerance: the sum of squares over all numbers."""
         return float(excess(self.apart(chosen), self.tolerance))

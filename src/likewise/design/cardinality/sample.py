@@ -4,6 +4,7 @@ The linear relaxation gives an upper bound on the size. At the largest size ever
 the side where it was before matching, so that a matched gap keeps part of the unmatched bias. So a share ``keep`` of
 the bound is taken, and within that size the tolerance is made as small as possible; among samples that are balanced
 alike the one nearest to the other side is taken. Whole units come from branch and bound over the few fractional ones.
+In a small sample, where whole units miss the program's balance by much, some are exchanged for others at last.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likewise.design.cardinality.exchanges import exchanged
 from likewise.design.cardinality.problem import Mask, Problem
 from likewise.design.cardinality.programs import branched, cheapest, relaxed, tightest
 from likewise.design.cardinality.rounding import repaired, whole
@@ -53,7 +55,7 @@ def largest_balanced(problem: Problem) -> Balanced:
         exact, bound = branched(problem)
         exact = repaired(problem, exact)
         best = exact if exact.sum() > best.sum() else best
-    return Balanced(best, bound)
+    return Balanced(exchanged(problem, best), bound)
 
 
 def _of_size(problem: Problem, size: int) -> Mask:
