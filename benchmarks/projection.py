@@ -4,6 +4,7 @@
     python -m benchmarks.projection project --tuning --phases 128:4:0.5 1024:4:0.5 --work DIR
     python -m benchmarks.projection project --tuning --adam --phases 128:40:0.08 1024:16:0.06 --work DIR
     python -m benchmarks.projection cost --work DIR
+    python -m benchmarks.projection seconds --tuning --images 20
 
 ``project`` projects photographs one by one and keeps of each its latent, its CPU seconds and its distances by LPIPS,
 dlib and SFace, so a stopped run goes on where it was. The photographs are one each of identities in a random order with
@@ -12,6 +13,8 @@ tries other phases of ``refine`` (pixels:steps:rate, the full size last); ``--ad
 of Gauss-Newton's; ``--share 1/2`` and ``--share 2/2`` do the work of one command in two processes.
 
 ``cost`` measures in one run what the encoder costs alone, and what the stage ``project`` of an audit costs with it.
+``seconds`` measures the encoder, ``quick`` and ``refine`` in turn on each photograph, so that their ratios hold on a
+machine that is busy.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from likewise.audit.runner import run
 from likewise.latents import gradient
 from likewise.latents.encoder import Start
 from likewise.latents.gradient import COMPARED, shrunk
-from likewise.latents.projection import ProjectSpec, solver
+from likewise.latents.projection import EVERY, ProjectSpec, solver
 from likewise.latents.schedules import Phase
 from likewise.runtime.cpu import keep_freed_memory
 from likewise.runtime.pixels import ImageFolder
@@ -74,7 +77,8 @@ def album() -> ImageFolder:
 def project(spec: ProjectSpec, images: list[str], work: Path) -> None:
     """Project what is not projected yet, and keep what came of it."""
     work.mkdir(parents=True, exist_ok=True)
-    generator, perceptual, solve = solver(spec)
+    # The distance left is measured below; what the encoder and quick compare by themselves is left out of their cost.
+    generator, perceptual, solve = solver(spec, every=EVERY)
     recognizers: dict[str, Recognizer] = {name: create("recognizer", name) for name in ("dlib", "sface")}
     show = album()
     for image in images:
@@ -110,6 +114,27 @@ def cost(work: Path, few: int = 400) -> None:
     spent = [_stage_seconds(work / str(count), images[:count]) for count in (few, 2 * few)]
     each, own = (spent[1] - spent[0]) / few, float(np.mean(alone[10:]))
     print(f"encoder alone {own:.4f} CPU s an image, in the stage {each:.4f}: {each / own:.2f} times")
+
+
+def seconds(images: list[str]) -> None:
+    """Print the CPU seconds an image of three methods, in the median, each timed in turn on the same images."""
+    ways = {
+        method: solver(ProjectSpec(generator="mobilestylegan", perceptual="lpips-alex", method=method), every=EVERY)[2]
+        for method in ("encoder", "quick", "refine")
+    }
+    show, spent = album(), {method: list[float]() for method in ways}
+    for image in images:
+        target = to_signals(show([image], size=256))
+        for method, solve in ways.items():
+            begun = time.process_time()
+            solve(target)
+            spent[method].append(time.process_time() - begun)
+    each = pd.DataFrame(spent)[1:].median()  # the first image warms up
+    print(
+        ", ".join(
+            f"{way} {each[way]:.4f} CPU s ({each[way] / each['encoder']:.1f} times the encoder)" for way in each.index
+        )
+    )
 
 
 def _stage_seconds(folder: Path, images: list[str]) -> float:
@@ -175,8 +200,8 @@ def share(images: list[str], given: str) -> list[str]:
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["project", "cost"])
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("command", choices=["project", "cost", "seconds"])
+    parser.add_argument("--work", type=Path)
     parser.add_argument("--method", default="refine")
     parser.add_argument("--perceptual", default="lpips-alex")
     parser.add_argument("--lambda", dest="lambda_", type=float)
@@ -190,8 +215,13 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     keep_freed_memory()
+    if given.work is None and given.command != "seconds":
+        parser.error("--work is missing")
     if given.command == "cost":
         cost(given.work)
+        return
+    if given.command == "seconds":
+        seconds(list(photographs(tuning=given.tuning)["image"][: given.images]))
         return
     if given.phases:
         name = "ENCODED" if given.adam else "NEWTON"

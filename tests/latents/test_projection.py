@@ -54,6 +54,7 @@ def test_of_many_encoded_images_a_part_is_compared_and_of_a_few_all():
     encoder, descent = ProjectSpec(generator="mobilestylegan", method="encoder"), ProjectSpec(method="refine")
     assert [compared_every(encoder, images) for images in (1, MANY - 1, MANY)] == [1, 1, EVERY]
     assert compared_every(descent, 10 * MANY) == 1
+    assert compared_every(ProjectSpec(method="quick"), MANY) == EVERY
 
 
 def test_a_differentiable_generator_goes_down_by_gradients(tmp_path):

@@ -7,6 +7,7 @@ drawing would cost more than all the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from zlib import crc32
 
 import numpy as np
@@ -91,18 +92,26 @@ def eyeglasses_of(generator: Generator) -> Eyeglasses | None:
 
 
 def encoder_solver(generator: Generator, perceptual: Perceptual, *, every: int = 1) -> Solver:
-    """Return what takes signals to latents by the encoder alone; about every so-maniest is compared with its image.
+    """Return what takes signals to latents by the encoder alone; about every so-maniest is compared with its image."""
+    words = f"features of {FAMILY}"
+    return sampled_solver(generator, perceptual, Start(generator), every=every, words=words, families=(FAMILY,))
+
+
+def sampled_solver(
+    generator: Generator, perceptual: Perceptual, guess: Callable[[Tensor], Tensor], *, every: int, words: str,
+    families: tuple[str, ...],
+) -> Solver:  # fmt: skip
+    """Return what takes signals to the latents ``guess`` finds; about every so-maniest is compared with its image.
 
     Which ones depends on their pixels alone, so that neither order nor batches change it.
     """
-    start = Start(generator)
-    assert isinstance(generator, MobileStyleGAN)
+    assert isinstance(generator, MobileStyleGAN)  # Start refuses others
 
     def solve(targets: Signals) -> tuple[Array, Floats, Array]:
         parts = [
             torch.from_numpy(targets[at : at + BATCH]).to(generator.device) for at in range(0, len(targets), BATCH)
         ]
-        w = torch.cat([start(part) for part in parts]).cpu().numpy()
+        w = torch.cat([guess(part) for part in parts]).cpu().numpy()
         chosen = _chosen(targets, every)
         drawn = generator.synthesize(w[chosen], COMPARED) if chosen.any() else mean[:0]
         return w, apart(drawn, targets, chosen), no_steps(len(w))
@@ -120,9 +129,7 @@ def encoder_solver(generator: Generator, perceptual: Perceptual, *, every: int =
         chosen = _chosen(targets, every)
         return apart(np.repeat(mean, int(chosen.sum()), axis=0), targets, chosen)
 
-    return Solver(
-        SHOWN, solve, from_mean, words=f"features of {FAMILY}", families=(FAMILY,), batch=BATCH, sampled=every > 1
-    )
+    return Solver(SHOWN, solve, from_mean, words=words, families=families, batch=BATCH, sampled=every > 1)
 
 
 def _chosen(targets: Signals, every: int) -> npt.NDArray[np.bool_]:

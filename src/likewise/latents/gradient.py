@@ -15,11 +15,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from likewise.latents.encoder import Eyeglasses, Start, eyeglasses_of, eyes_in
+from likewise.latents.encoder import Eyeglasses, Start, eyeglasses_of, eyes_in, sampled_solver
 from likewise.latents.newton import Memory, newton
 from likewise.latents.noise import NoiseMaps
 from likewise.latents.schedules import ENCODED, NEWTON, REFINE, SINGH2021, Phase
 from likewise.latents.solver import Floats, Solver
+from likewise.models.device import computes_in_bfloat16
 from likewise.models.differentiable import (
     DifferentiableGenerator,
     DifferentiablePerceptual,
@@ -28,6 +29,7 @@ from likewise.models.differentiable import (
 )
 from likewise.models.generators.curvature import Curvature, curvature_of
 from likewise.models.generators.encoder import FAMILY, has_encoder
+from likewise.models.generators.photographs import Correction, correction_of
 from likewise.runtime.registry import Array, Generator, Perceptual, Recognizer, Signals, create
 
 IDENTITY = "mobilefacenet"  # the recognizer of the identity loss
@@ -297,7 +299,7 @@ def solver_of(
         drawing,
         differentiable(perceptual, DifferentiablePerceptual),  # type: ignore[type-abstract]
         weight=0.0 if tied else weight,
-        recognizer=_recognizer(who, drawing.device) if who else None,
+        recognizer=recognizer_of(who, drawing.device),
         identity=SAME_PERSON if cloud.curvature is None else SAME_PERSON_NEWTON,
         eyes=0.0 if cloud.curvature is None else SAME_EYES,
         drafts=cloud.curvature is not None,
@@ -316,7 +318,10 @@ def solver_of(
     )  # fmt: skip
 
 
-def _recognizer(name: str, device: torch.device) -> DifferentiableRecognizer:
+def recognizer_of(name: str, device: torch.device) -> DifferentiableRecognizer | None:
+    """Return the recognizer of this name, if there is a name."""
+    if not name:
+        return None
     made: Recognizer = create("recognizer", name, {} if device.type == "cpu" else {"device": str(device)})
     return differentiable(made, DifferentiableRecognizer)  # type: ignore[type-abstract]
 
@@ -353,3 +358,73 @@ def _phases(method: str, generator: DifferentiableGenerator, *, tied: bool, effo
 def _apart(objective: Objective, drawn: Tensor, target: Tensor) -> Floats:
     with torch.inference_mode():
         return objective.perceptual.compare(drawn, shrunk(target, drawn.shape[-1])).double().cpu().numpy()
+
+
+class Halved:
+    """A perceptual distance whose network runs in bfloat16 where the processor computes in it: its step costs less."""
+
+    def __init__(self, perceptual: DifferentiablePerceptual) -> None:
+        self.name, self.license, self.device = perceptual.name, perceptual.license, perceptual.device
+        self._perceptual = perceptual
+        self._halved = computes_in_bfloat16(perceptual.device.type)
+        self.between, self.compare, self.distance, self.features = (
+            perceptual.between, perceptual.compare, perceptual.distance, perceptual.features,
+        )  # fmt: skip
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Return the features ``[n, d]`` of ``[n, 3, H, W]``."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._halved):
+            return self._perceptual.embed(x).float()
+
+
+@dataclass(frozen=True)
+class Quick:
+    """Quick projection: the encoder's guess, corrected for photographs, and one Gauss-Newton step from it.
+
+    The step depends on what the generator draws from the guess, so this is an encoder that is not linear. It starts
+    where photographs lie (``likewise.models.generators.photographs``). It is not taken back: to draw what came of it
+    would cost a third more. Of many images a part is drawn and compared, as with the encoder alone.
+    """
+
+    objective: Objective
+    encoded: Start
+    curvature: Curvature
+    correction: Correction | None
+    mean: Tensor
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """Return latents of images ``[n, 3, s, s]``, one by one: a batch gains nothing and costs memory."""
+        return torch.cat([self._one(image[None]) for image in images])
+
+    def _one(self, image: Tensor) -> Tensor:
+        (first, *_) = NEWTON
+        loss = self.objective.toward(image, first.size or self.objective.generator.resolution)
+        start = self.curvature.within_reach(self.encoded(image), self.mean)
+        if self.correction is not None and loss.who is not None:
+            start = start + self.curvature.move(self.correction(loss.who))
+        found, _ = newton(loss, start, self.curvature, steps=1, rate=first.lr)
+        return found
+
+
+def quick_solver(
+    generator: Generator, perceptual: Perceptual, *, weight: float, identity: str | None = None, every: int = 1
+) -> Solver | None:
+    """Return what takes signals to latents; None where there is no encoder, no curvature, or rows are tied.
+
+    The eyes do not count by themselves here: one step hardly gains from it, and it would cost a tenth more.
+    """
+    curvature = curvature_of(generator) if has_encoder(generator) and not math.isinf(weight) else None
+    if curvature is None:
+        return None
+    drawing = differentiable(generator, DifferentiableGenerator)  # type: ignore[type-abstract]
+    looked = differentiable(perceptual, DifferentiablePerceptual)  # type: ignore[type-abstract]
+    who = IDENTITY if identity is None else identity
+    recognizer = recognizer_of(who, drawing.device)
+    objective = Objective(drawing, Halved(looked), weight, recognizer, SAME_PERSON_NEWTON, drafts=True)
+    mean = torch.from_numpy(generator.mean_w()).to(drawing.device)
+    correction = correction_of(generator) if who == IDENTITY else None  # which was fitted to its embeddings
+    parts = {"encoder start": FAMILY} | ({f"identity by {who}": recognizer.family} if recognizer else {})
+    return sampled_solver(
+        generator, perceptual, Quick(objective, Start(generator), curvature, correction, mean), every=every,
+        words=", ".join(parts), families=tuple(dict.fromkeys(parts.values())),
+    )  # fmt: skip

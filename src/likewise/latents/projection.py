@@ -54,7 +54,7 @@ class ProjectSpec:
     """``gauss-newton`` for small generators without gradients; ``refine`` (cheap steps first, exact ones last) and
     ``singh2021`` (the paper's 1000 steps) for those with; ``encoder`` for the embedded generator, without any steps;
     ``auto`` takes ``refine`` or ``gauss-newton``, whichever fits. ``quick``, ``standard`` and ``thorough`` are names
-    for ``refine`` with effort 0.1 (a single step after the encoder), ``auto`` and ``refine`` with effort 6."""
+    for ``refine`` with effort 0.1 (one step after the encoder), ``auto``, and ``refine`` with effort 6."""
     identity: str | None = None
     """The recognizer whose distance ``refine`` makes small as well, so that the reconstruction stays the same person;
     it should not be under audit. Empty is none; None is mobilefacenet for the embedded generator, else none."""
@@ -196,11 +196,16 @@ def _kept_solver(spec: ProjectSpec, every: int) -> tuple[Generator, Perceptual, 
 
 
 def compared_every(spec: ProjectSpec, images: int) -> int:
-    """Return which share of the encoder's latents is compared with its image: all of a few, one in ``EVERY`` of many.
+    """Return which share of the latents is compared with its image: all of a few, one in ``EVERY`` of many.
 
-    To draw and compare costs five times what encoding does, and only the median of the distances is reported.
+    So with the encoder and ``quick``. To draw and compare costs five times what encoding does and about as much as the
+    step of ``quick``, and only the median of the distances is reported. Descents have drawn the outcome anyway.
     """
-    return EVERY if spec.method == "encoder" and images >= MANY else 1
+    return EVERY if (spec.method == "encoder" or _is_quick(spec)) and images >= MANY else 1
+
+
+def _is_quick(spec: ProjectSpec) -> bool:
+    return spec.method in ("auto", "refine") and spec.effort <= PRESETS["quick"][1]
 
 
 def solver(spec: ProjectSpec, *, every: int = 1) -> tuple[Generator, Perceptual, Solver]:
@@ -221,11 +226,15 @@ def solver(spec: ProjectSpec, *, every: int = 1) -> tuple[Generator, Perceptual,
 def _with_torch(generator: Generator, perceptual: Perceptual, method: str, spec: ProjectSpec, every: int) -> Solver:
     """Torch is loaded only where it is needed."""
     from likewise.latents.encoder import encoder_solver  # noqa: PLC0415
-    from likewise.latents.gradient import solver_of  # noqa: PLC0415
+    from likewise.latents.gradient import quick_solver, solver_of  # noqa: PLC0415
 
     if method == "encoder":
         return encoder_solver(generator, perceptual, every=every)
     weight = PAPER if spec.lambda_ is None else spec.lambda_
+    if _is_quick(spec):
+        quick = quick_solver(generator, perceptual, weight=weight, identity=spec.identity, every=every)
+        if quick is not None:
+            return quick
     return solver_of(
         generator, perceptual, method, weight=weight, seed=spec.seed, identity=spec.identity, effort=spec.effort
     )

@@ -68,13 +68,9 @@ def test_refine_takes_such_steps_unless_rows_are_tied(generator):
     assert tied.steps == sum(phase.steps for phase in ENCODED)
 
 
-def test_little_effort_leaves_one_step_at_low_resolution(generator):
-    quick = solver_of(generator, LpipsAlex(), "refine", weight=0.1, seed=0, effort=0.1)
-    assert quick.steps == 1
-    image = generator.synthesize(generator.sample_w(1, seed=5), 256)
-    _, left, losses = quick.traced(image)
-    assert losses.shape == (1, 1)
-    assert left[0] < 0.7 * quick.from_mean(image)[0]
+def test_coordinates_of_a_move_along_the_directions_are_found_again(curvature):
+    along = torch.randn(2, DEPTH, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(curvature.along(curvature.move(along)), along, atol=1e-4, rtol=1e-4)
 
 
 def test_samples_are_made_again_from_their_number(generator, curvature, tmp_path):

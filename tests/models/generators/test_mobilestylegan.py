@@ -239,3 +239,14 @@ def test_slopes_are_not_copied_on_their_way_back(generator, size):
     names = {type(node).__name__ for node in seen}
     assert "PointwiseBackward" in names
     assert "CopySlices" not in names
+
+
+def test_a_draft_has_slopes_although_the_first_was_drawn_without(weights):
+    weights("mobilestylegan-ffhq")
+    generator = MobileStyleGAN()
+    w = torch.from_numpy(generator.sample_w(1, seed=2))[:, None].repeat(1, generator.rows, 1)
+    with torch.inference_mode():
+        generator.draft(w, size=64)
+    w.requires_grad_()
+    (slope,) = torch.autograd.grad(generator.draft(w, size=64).sum(), w)
+    assert slope.abs().sum() > 0

@@ -56,10 +56,22 @@ class Curvature(nn.Module):
 
     def within_reach(self, w: Tensor, mean: Tensor) -> Tensor:
         """Return latents ``[n, rows, dim]``, those beyond ``REACH`` of the mean drawn back toward it."""
-        whitened: Tensor = torch.linalg.lstsq(self.axes.T, (w - mean).flatten(0, 1).T).solution  # [dim, n * rows]
-        far = whitened.T.reshape(len(w), -1).norm(dim=1)
+        whitened = self._whitened(w - mean)  # [n, rows, dim]
+        far = whitened.flatten(1).norm(dim=1)
         shrink: Tensor = REACH / far.clamp_min(REACH)
         return mean + (w - mean) * shrink[:, None, None]
+
+    def along(self, move: Tensor) -> Tensor:
+        """Return the coordinates ``[n, depth]`` of moves ``[n, rows, dim]`` along the eigenvectors."""
+        return self._whitened(move).flatten(1) @ self.directions.T
+
+    def move(self, along: Tensor) -> Tensor:
+        """Return the moves ``[n, rows, dim]`` of coordinates ``[n, depth]``."""
+        return (along @ self.directions).view(len(along), -1, len(self.axes)) @ self.axes
+
+    def _whitened(self, move: Tensor) -> Tensor:
+        """Measure moves in standard deviations of sampled latents; the axes are orthogonal."""
+        return move @ self.axes.T / self.axes.square().sum(dim=1)
 
 
 def curvature_of(generator: object) -> Curvature | None:

@@ -57,6 +57,11 @@ class Mapping(nn.Sequential):
 
 def haar(x: Tensor) -> Tensor:
     """Undo a Haar wavelet: ``[n, h, w, 4c]``, the c low bands first, becomes ``[n, 2h, 2w, c]``."""
+    return doubled_haar(x / 2)
+
+
+def doubled_haar(x: Tensor) -> Tensor:
+    """Return twice what ``haar`` does: who weighs the bands anyway halves the fewer weights, which is as exact."""
     n, h, w, channels = x.shape
     low = x[..., : channels // 4]
     down, right, both = x[..., channels // 4 :].view(n, h, w, channels // 4, 3).unbind(4)
@@ -64,7 +69,7 @@ def haar(x: Tensor) -> Tensor:
     rest, less = right + both, right - both
     upper = torch.stack([plus + rest, plus - rest], dim=3)  # [n, h, w, 2, c]
     lower = torch.stack([minus + less, minus - less], dim=3)
-    return torch.stack([upper, lower], dim=2).view(n, 2 * h, 2 * w, channels // 4) / 2
+    return torch.stack([upper, lower], dim=2).view(n, 2 * h, 2 * w, channels // 4)
 
 
 class Pointwise(torch.autograd.Function):
@@ -156,7 +161,7 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, w: Tensor) -> Tensor:
         """Return the features at twice the size; ``w [n, 3, dim]``."""
-        x = haar(x * self.up(w[:, 0])[:, None, None])
+        x = doubled_haar(x * (self.up(w[:, 0]) / 2)[:, None, None])
         return self.conv2(self.conv1(x, w[:, 1]), w[:, 2])  # type: ignore[no-any-return]
 
 
@@ -313,9 +318,10 @@ class MobileStyleGAN(TorchGenerator):
 
     @cached_property
     def _halves(self) -> tuple[Network, dict[int, Exit]]:
-        """The network and its exits in bfloat16."""
-        network, exits = deepcopy((self.network, self.exits))
-        return network.bfloat16(), {size: leave.bfloat16() for size, leave in exits.items()}
+        """The network and its exits in bfloat16; gradients pass also where they are first asked for without any."""
+        with torch.inference_mode(False):
+            network, exits = deepcopy((self.network, self.exits))
+            return network.bfloat16(), {size: leave.bfloat16() for size, leave in exits.items()}
 
     def _draw(self, w: Tensor, size: int) -> Tensor:
         if size == RESOLUTION:

@@ -85,8 +85,14 @@ class TorchRecognizer(AlignedRecognizer):
         """
         if x.ndim != 4 or x.shape[1] != 3 or x.shape[2] != x.shape[3]:
             raise InputError(f"Images have the shape {tuple(x.shape)}; they must be square, [n, 3, s, s]")
-        embedded = self._embedded((self._cropped(x, frame) + 1) * 127.5)
+        crops = (self._cropped(x, frame) + 1) * 127.5
+        with_torch = self._session is None or torch.is_grad_enabled()
+        embedded = self._embedded(crops) if with_torch else self._by_session(crops)
         return normalize(embedded) if self.card.unit else embedded
+
+    def _by_session(self, crops: Tensor) -> Tensor:
+        """Embed crops ``[n, 3, size, size]`` as ``forward`` does, where no gradient is wanted."""
+        return torch.from_numpy(self.forward(crops.float().permute(0, 2, 3, 1).numpy()))
 
     def _embedded(self, x: Tensor) -> Tensor:
         """Scale crops ``[n, 3, size, size]`` of 0 to 255 as the preprocessing says, and run the network."""
