@@ -7,8 +7,11 @@ reconstructions.
 
 from __future__ import annotations
 
-import time
-from itertools import pairwise
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice, pairwise
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -22,17 +25,17 @@ from likewise.counterfactuals.validation.artifact_measures import MEASURES
 from likewise.counterfactuals.validation.artifacts import EDIT, PLACES, RECONSTRUCTION, TONE, Parameters
 from likewise.tables.io import replacing
 
-FRESH, AGAIN, KEPT = 6, 26, 4000
+FRESH, AGAIN, KEPT = 4, 12, 5000
 """Examples in a step that are new, those that were seen before, and how many are kept for that."""
 RATE, ONWARD, AVERAGED = 3e-3, 1.5e-3, 0.995
 """Adam's rate at most, from nothing and from given weights; how slowly the average, which is shipped, follows."""
-LAST, PENALTY = 800, 0.05
+LAST, PENALTY = 1500, 0.05
 """Examples on which the last layers are fitted again, and scikit-learn's C of that."""
-CALIBRATED = 64
-"""Examples on which the spread of given weights' layers is found."""
-CHOSEN = 500
+SAVED, CALIBRATED = 100, 64
+"""Steps after which what was reached is written; examples on which the spread of given weights' layers is found."""
+CHOSEN = 1200
 """Examples of other faces on which the thresholds are set."""
-CLEAN_LOST = {EDIT: 0.08, TONE: 0.06, RECONSTRUCTION: 0.02}
+CLEAN_LOST = {EDIT: 0.07, TONE: 0.05, RECONSTRUCTION: 0.02}
 """Share of clean examples that may be rejected."""
 CHANNELS, STRIDES, KERNELS = (11, 24, 40, 48, 64, 64, 64), (2, 2, 1, 2, 1, 1), (5, 3, 3, 3, 3, 3)
 Floats = npt.NDArray[np.float32]
@@ -100,49 +103,81 @@ class Network(nn.Module):
         return found | {"last_w": state["last.weight"][0]}
 
 
+class Maker:
+    """Makes examples of faces in other processes, ahead of their use."""
+
+    def __init__(self, faces: list[Face], workers: int) -> None:
+        self.ahead = 4 * workers
+        self.pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_load, initargs=(faces,))
+
+    def examples(self, count: int, seed: tuple[int, int]) -> Iterator[Example]:
+        """Return so many examples; they depend on the seed and the faces, not on the number of workers."""
+        seeds = iter(np.random.SeedSequence([part % 2**32 for part in seed]).spawn(count))
+        waiting = deque(self.pool.submit(_made, one) for one in islice(seeds, self.ahead))
+        while waiting:
+            made = waiting.popleft().result()
+            waiting.extend(self.pool.submit(_made, one) for one in islice(seeds, 1))
+            yield made
+
+
+_faces: list[Face] = []
+
+
+def _load(faces: list[Face]) -> None:
+    _faces[:] = faces
+
+
+def _made(seed: np.random.SeedSequence) -> Example:
+    return example(_faces, np.random.default_rng(seed))
+
+
+def batched(examples: Iterator[Example], size: int) -> Iterator[list[Example]]:
+    """Return lists of so many examples."""
+    while batch := list(islice(examples, size)):
+        yield batch
+
+
 class Trainer:
     """Trains in pieces: what was reached is kept in a file."""
 
-    def __init__(self, path: Path, faces: list[Face], start: Path | None = None, seed: int = 1) -> None:
+    def __init__(self, path: Path, maker: Maker, start: Path | None = None, seed: int = 1) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
-        self.path, self.faces, self.spent, self.rate = path, faces, 0.0, ONWARD if start else RATE
+        self.path, self.maker, self.seed, self.done, self.rate = path, maker, seed, 0, ONWARD if start else RATE
         self.network = Network().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if start and not path.is_file():
             with np.load(start, allow_pickle=False) as stored:
-                rng = np.random.default_rng(seed)
-                self.network.unfold(dict(stored), [example(faces, rng) for _ in range(CALIBRATED)])
+                self.network.unfold(dict(stored), list(maker.examples(CALIBRATED, (seed, 0))))
         self.adam = torch.optim.AdamW(self.network.parameters(), RATE, weight_decay=2e-2)
         self.average = {name: value.clone() for name, value in self.network.state_dict().items()}
         if path.is_file():
             state = torch.load(path, weights_only=True)
             self.network.load_state_dict(state["network"])
             self.adam.load_state_dict(state["adam"])
-            self.average, self.spent = state["average"], float(state["spent"])
-        self.rng = np.random.default_rng([seed, round(self.spent)])
+            self.average, self.done = state["average"], int(state["done"])
+        self.rng = np.random.default_rng([seed, self.done])
         self.kept: list[Example] = []
 
-    def run(self, seconds: float, piece: float = np.inf) -> bool:
-        """Go on until so many CPU seconds were spent in all, by when the rate has fallen to nothing, or in this piece.
+    def run(self, steps: int, piece: int) -> bool:
+        """Go on until so many steps are done in all, by when the rate has fallen to nothing, or in this piece.
 
         Returns whether it is done.
         """
-        begun, before, saved, losses = time.process_time(), self.spent, self.spent, []
-        while self.spent < seconds and self.spent - before < piece:
-            share = self.spent / seconds
+        losses: list[float] = []
+        until = min(steps, self.done + piece)
+        for fresh in batched(self.maker.examples(FRESH * (until - self.done), (self.seed, 1 + self.done)), FRESH):
+            share = self.done / steps
             self.adam.param_groups[0]["lr"] = self.rate * min(1, 20 * share + 0.05) * max(0.01, 1 - share)
-            losses.append(self._step())
-            self.spent = before + time.process_time() - begun
-            if self.spent - saved > 30:
-                saved = self.spent
+            losses.append(self._step(fresh))
+            self.done += 1
+            if self.done % SAVED == 0:
                 self._save()
-                print(f"{self.spent:.0f} CPU s: loss {np.mean(losses):.3f}, {len(losses)} steps", flush=True)
+                print(f"{self.done} steps: loss {np.mean(losses):.3f}", flush=True)
                 losses = []
         self._save()
-        return self.spent >= seconds
+        return self.done >= steps
 
-    def _step(self) -> float:
-        fresh = [example(self.faces, self.rng) for _ in range(FRESH)]
+    def _step(self, fresh: list[Example]) -> float:
         again = [self.kept[k] for k in self.rng.integers(len(self.kept), size=AGAIN)] if self.kept else []
         self.kept = [*self.kept, *fresh][-KEPT:]
         batch = [mirrored(one) if self.rng.random() < 0.5 else one for one in fresh + again]
@@ -159,7 +194,9 @@ class Trainer:
         """Return the loss of the whole, and that of the places where it is known where the artifact is."""
         x = torch.from_numpy(np.stack([one.x for one in batch]).astype(np.float32))
         measures = torch.from_numpy(np.stack([one.measures for one in batch]))
-        logits, heat = self.network(x.contiguous(memory_format=torch.channels_last), measures)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits, heat = self.network(x.contiguous(memory_format=torch.channels_last), measures)
+        logits, heat = logits.float(), heat.float()
         wanted = torch.tensor([float(bool(one.kind)) for one in batch])
         where = torch.from_numpy(np.stack([one.where for one in batch]).astype(np.float32))
         known = torch.tensor([float(one.kind != "wrong tone") for one in batch])
@@ -172,21 +209,20 @@ class Trainer:
     def _save(self) -> None:
         state = {
             "network": self.network.state_dict(), "adam": self.adam.state_dict(), "average": self.average,
-            "spent": self.spent,
+            "done": self.done,
         }  # fmt: skip
         with replacing(self.path) as temporary:
             torch.save(state, temporary)
 
-    def write(self, path: Path, others: list[Face]) -> None:
+    def write(self, path: Path, others: Maker) -> None:
         """Fit the last layers again, set the thresholds on other faces, and write the weights.
 
         Adam sees few examples of what the measures are for, a regression with a penalty weighs them better.
         """
         self.network.load_state_dict(self.average)
-        examples = [example(self.faces, self.rng) for _ in range(LAST)]
+        examples = list(self.maker.examples(LAST, (self.seed, -1)))
         last = _last_layers(self._seen(examples), examples)
-        rng = np.random.default_rng(0)
-        examples = [example(others, rng) for _ in range(CHOSEN)]
+        examples = list(others.examples(CHOSEN, (self.seed, -2)))
         logits = (self._seen(examples) * last[[one.compared for one in examples]]).sum(axis=1)
         limits = [_limit(logits, examples, which, lost) for which, lost in CLEAN_LOST.items()]
         whole = self.network.folded() | {
@@ -224,16 +260,16 @@ def _last_layers(seen: Floats, examples: list[Example]) -> Floats:
 
 
 def _limit(logits: Floats, examples: list[Example], which: int, lost: float) -> float:
-    """Return the threshold at which so many clean examples are lost, of drawn faces and of photographs at most.
+    """Return the threshold at which so many clean examples are lost, and print what it rejects.
 
-    Print what it rejects.
+    Drawn faces and photographs are taken together: either alone are few people.
     """
     rows = {
         real: [k for k, one in enumerate(examples) if one.compared == which and one.real == real]
         for real in (False, True)
     }
-    clean = [[logits[k] for k in found if not examples[k].kind] for found in rows.values()]
-    limit = max(float(np.quantile(found, 1 - lost)) for found in clean if found)
+    clean = [logits[k] for found in rows.values() for k in found if not examples[k].kind]
+    limit = float(np.quantile(clean, 1 - lost))
     for real, found in rows.items():
         for kind in sorted({examples[k].kind for k in found}):
             rejected = [logits[k] > limit for k in found if examples[k].kind == kind]

@@ -3,7 +3,7 @@
     python -m benchmarks.fairface --work FACES                            # projects photographs; see there
     python -m benchmarks.artifacts draw --work DIR --faces 240            # 1.4 CPU-seconds a face; resumes
     python -m benchmarks.artifacts edit --work DIR --fairface FACES       # 3 CPU-seconds a photograph; resumes
-    python -m benchmarks.artifacts train --work DIR --seconds 1800        # CPU-seconds; resumes
+    python -m benchmarks.artifacts train --work DIR --steps 6000          # 0.3 CPU-seconds a step; resumes
     python -m benchmarks.artifacts draw --work OTHER --faces 40 --seed 6262
     python -m benchmarks.artifacts measure --work OTHER --weights DIR/artifacts.npz
     python -m benchmarks.artifacts measure --work DIR --part apart --weights DIR/artifacts.npz
@@ -19,6 +19,9 @@ beside the reconstruction; tone added to it. ``--start`` goes on from weights; w
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -28,14 +31,14 @@ from benchmarks.artifact_examples import KEPT, LIGHT, REDRAWN, Face, pair, read
 from benchmarks.artifact_faces import BLOCK, Drawing
 from benchmarks.artifact_forms import LEAST_AREA, LEAST_CHANGE, TRIES
 from benchmarks.artifact_people import edit_photographs
-from benchmarks.artifact_training import Trainer
+from benchmarks.artifact_training import Maker, Trainer
 from benchmarks.other_artifacts import OTHER_ARTIFACTS, spoil
 from likewise.counterfactuals.validation import artifacts
 from likewise.counterfactuals.validation.artifacts import artifact_scores
 from likewise.runtime.registry import Pictures
 from likewise.tables.io import replacing
 
-LIMIT = 0.5
+LIMIT, CLEAN = 0.5, "clean"
 TONE = 2
 """The first of a face's moves that is one of tone."""
 COMPARED = {"gender": (LIGHT, 0), "tone": (KEPT, TONE), "reconstruction": (REDRAWN, 0)}
@@ -56,26 +59,39 @@ def draw(work: Path, faces: int, seed: int) -> None:
 
 
 def train(given: argparse.Namespace) -> None:
-    """Train until so many CPU seconds are spent, then set the thresholds and write ``artifacts.npz``."""
-    trainer = Trainer(given.work / "training.pt", read(given.work, "training"), given.start)
-    if trainer.run(given.seconds, given.piece):
-        trainer.write(given.work / "artifacts.npz", read(given.work, "thresholds"))
+    """Train for so many steps, then set the thresholds and write ``artifacts.npz``."""
+    trainer = Trainer(given.work / "training.pt", Maker(read(given.work, "training"), given.workers), given.start)
+    if trainer.run(given.steps, given.piece):
+        trainer.write(given.work / "artifacts.npz", Maker(read(given.work, "thresholds"), given.workers))
 
 
-def measure(faces: list[Face], seed: int = 5) -> None:
+def measure(faces: list[Face], workers: int, seed: int = 5) -> None:
     """Print how many clean edits and planted artifacts are rejected, of faces none of which was trained on."""
-    rng = np.random.default_rng(seed)
     found: dict[tuple[str, str], list[bool]] = {}
-    for face in faces:
-        for what, (way, first) in COMPARED.items():
-            for move in (first, first + 1) if way != REDRAWN else (first,):
-                before, clean, mask = pair(face, rng, way=way, move=move, spoil=not face.real)
-                rows = [("clean", clean), *((kind, visibly(kind, clean, mask, rng)) for kind in OTHER_ARTIFACTS)]
-                for kind, made in rows:
-                    score = artifact_scores(before, made[None], recolored=first == TONE, redrawn=way == REDRAWN)
-                    found.setdefault((what, kind), []).append(bool(score[0] > LIMIT))
+    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+        for scores in pool.map(_scored, faces, ((seed, number) for number in range(len(faces)))):
+            for row, score in scores:
+                found.setdefault(row, []).append(score > LIMIT)
     for (what, kind), rejected in found.items():
         print(f"{what}, {kind:16s} rejected {np.mean(rejected):6.1%} of {len(rejected)}")
+
+
+def _scored(face: Face, seed: tuple[int, int]) -> list[tuple[tuple[str, str], float]]:
+    """Return the validator's scores of one face by what is compared and which artifact was planted."""
+    return [
+        ((what, kind), float(artifact_scores(before, made[None], recolored=what == "tone", redrawn=way == REDRAWN)[0]))
+        for what, way, kind, before, made in planted(face, np.random.default_rng(seed))
+    ]
+
+
+def planted(face: Face, rng: np.random.Generator) -> Iterator[tuple[str, str, str, Pictures, Pictures]]:
+    """Return what is compared and how, the artifact or "clean", the picture before, and the edit."""
+    for what, (way, first) in COMPARED.items():
+        for move in (first, first + 1) if way != REDRAWN else (first,):
+            before, clean, mask = pair(face, rng, way=way, move=move, spoil=not face.real)
+            yield what, way, CLEAN, before, clean
+            for kind in OTHER_ARTIFACTS:
+                yield what, way, kind, before, visibly(kind, clean, mask, rng)
 
 
 def visibly(kind: str, edit: Pictures, mask: npt.NDArray[np.bool_], rng: np.random.Generator) -> Pictures:
@@ -102,8 +118,8 @@ def everything(given: argparse.Namespace) -> None:
     train(given)
     use(given.work / "artifacts.npz")
     draw(given.work / "other", 40, 6262)
-    measure(read(given.work / "other", "all"))
-    measure(read(given.work, "apart"))
+    measure(read(given.work / "other", "all"), given.workers)
+    measure(read(given.work, "apart"), given.workers)
 
 
 def main() -> None:
@@ -114,8 +130,9 @@ def main() -> None:
     parser.add_argument("--fairface", type=Path, help="edit: the folder of benchmarks.fairface")
     parser.add_argument("--photographs", type=int, default=240)
     parser.add_argument("--faces", type=int, default=240)
-    parser.add_argument("--seconds", type=float, default=1800)
-    parser.add_argument("--piece", type=float, default=np.inf, help="train: stop after so many CPU seconds, and resume")
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--piece", type=int, default=10**9, help="train: stop after so many steps, and resume")
+    parser.add_argument("--workers", type=int, default=2, help="train, measure: processes beside this one")
     parser.add_argument("--start", type=Path, help="train: go on from these weights")
     parser.add_argument("--seed", type=int, default=77)
     parser.add_argument("--part", default="all", help="measure: all, or the photographs kept apart (apart)")
@@ -130,7 +147,7 @@ def main() -> None:
     elif given.what == "train":
         train(given)
     elif given.what == "measure":
-        measure(read(given.work, given.part)[: given.faces])
+        measure(read(given.work, given.part)[: given.faces], given.workers)
     else:
         everything(given)
 

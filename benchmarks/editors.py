@@ -38,13 +38,15 @@ from likewise.counterfactuals.placebo import MASK, ORIGINAL
 from likewise.counterfactuals.sweep_spec import SweepSpec, editor_of, even_strengths
 from likewise.counterfactuals.validation.artifacts import RECONSTRUCTION_WEIGHTS, WEIGHTS
 from likewise.counterfactuals.validation.default_validators import Edited, choose_validators
-from likewise.counterfactuals.validation.measure_edits import REDRAWN, edit_artifacts
+from likewise.counterfactuals.validation.measure_edits import REDRAWN, control_artifacts, edit_artifacts
 from likewise.counterfactuals.validation.validate import groups_of, validate_edits
 from likewise.counterfactuals.validation.validators import Validators
 from likewise.counterfactuals.validation.validity import (
     ARTIFACT,
     BEYOND,
+    CONTROL,
     PERSON,
+    RATER,
     TARGET,
     VALID,
     ValiditySpec,
@@ -141,21 +143,25 @@ def run(given: argparse.Namespace) -> None:
     toward = "female" if "gender" in editor.attribute else str(getattr(editor, "focal", ""))
     validators, notes = choose_validators(ValiditySpec(), set(), Edited(editor.attribute, toward, held, False))
     print(*notes, sep="\n", flush=True)
-    for start in range(0, len(images), BLOCK):
+    number, of = map(int, given.share.split("/"))
+    for start in range(BLOCK * (number - 1), len(images), BLOCK * of):
         folder = given.work / given.name / given.half / f"{start:04d}"
         if not (folder / "measured.parquet").is_file():
             block(images.subset(images.keys[start : start + BLOCK]), spec, validators, folder)
             print(folder, flush=True)
 
 
-def block(images: Images, spec: SweepSpec, validators: ValiditySpec, folder: Path) -> None:
-    """Edit and measure a few photographs; why some were not edited is kept, too."""
+def block(images: Images, spec: SweepSpec, validators: ValiditySpec, folder: Path, editor: Any = None) -> None:
+    """Edit and measure a few photographs; why some were not edited is kept, too.
+
+    ``editor`` is an editor other than the one that the spec names.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LikewiseWarning)
         try:
             edits = counterfactual(
-                images, album(), editor=spec.editor, folder=folder, strengths=spec.strengths, spec=spec
+                images, album(), editor=editor or spec.editor, folder=folder, strengths=spec.strengths, spec=spec
             )
             measured = validate_edits(edits, folder, spec=validators).frame
         except LikewiseError as error:  # hardly any face of the block can be edited
@@ -175,13 +181,20 @@ def artifacts_again(path: Path) -> Ratings:
         frame, edits = Ratings.read(path).frame, Images.read(path.with_name("edits.parquet")).frame
         tone = (edits["source"] == "editor distilled").all() and "tone" in path.parts[-4]
         spec = ValiditySpec(target="skin-tone: darker" if tone else "faceres-gender: female")
+        again: dict[str, dict[str, float]] = {ARTIFACT: {}, CONTROL + ARTIFACT: {}}
         for parent, part in edits.sort_values("level").groupby("parent"):
             original, control = (_shown(path.parent, [key_of(str(parent), 0.0, arm)]) for arm in (ORIGINAL, MASK))
-            scores = edit_artifacts(spec, original[0], _shown(path.parent, list(part["image"])), control)
-            again = dict(zip(part["image"], scores, strict=True))
-            rows = (frame["question"] == ARTIFACT) & frame["unit"].isin(part["image"])
-            frame.loc[rows, "value"] = frame.loc[rows, "unit"].map(again)
-        Ratings(frame).write(kept)
+            shown = _shown(path.parent, list(part["image"]))
+            scores = edit_artifacts(spec, original[0], shown, control)
+            again[ARTIFACT] |= dict(zip(part["image"], scores, strict=True))
+            drawn = control_artifacts(original[0], shown, control)
+            again[CONTROL + ARTIFACT] |= dict.fromkeys(part["image"], drawn)
+        rows = [
+            pd.DataFrame({"unit": list(values), "rater": RATER, "question": question, "value": list(values.values())})
+            for question, values in again.items()
+        ]
+        others = frame[~frame["question"].isin(list(again))]
+        Ratings(pd.concat([others, *rows], ignore_index=True)).write(kept)
     return Ratings.read(kept)
 
 
@@ -311,6 +324,7 @@ def main() -> None:
     parser.add_argument("--latents", type=Path, help="folder of refined latents: only these photographs")
     parser.add_argument("--strengths", type=even_strengths, default=even_strengths("-1:1:5"))
     parser.add_argument("--photographs", type=int, default=20)
+    parser.add_argument("--share", default="1/1", help="run: of the blocks, the k-th of n")
     parser.add_argument("--half", choices=["choose", "report"], default="report")
     parser.add_argument("--contrast", choices=sorted(CONTRASTS), default="perceived_gender")
     parser.add_argument("--labels", nargs="+", default=["gender"])

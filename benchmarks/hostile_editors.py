@@ -5,13 +5,13 @@
 
 Each editor is the direction editor of perceived gender on refined latents, spoiled in one way, beside the editor
 itself. Its edits are validated by the networks that an audit chooses, with the rules of an audit. Photographs are those
-of `benchmarks.editors` for choosing settings. DIR holds edited photographs of people: keep it to yourself.
+of `benchmarks.editors` for choosing settings. It resumes; other weights of the artifact validator measure the edits
+that are there again. DIR holds edited photographs of people: keep it to yourself.
 """
 
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,16 +20,13 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from benchmarks.editors import CONTRASTS, options_of, people
-from benchmarks.projection import album
+from benchmarks.editors import CONTRASTS, artifacts_again, block, options_of, people, validity
 from likewise.counterfactuals.direction_editor import DirectionEditor, Floats
-from likewise.counterfactuals.edit import counterfactual
 from likewise.counterfactuals.sweep_spec import SweepSpec
 from likewise.counterfactuals.validation.default_validators import Edited, choose_validators
-from likewise.counterfactuals.validation.validate import groups_of, validate_edits
-from likewise.counterfactuals.validation.validity import ValiditySpec, assess, valid_edits
-from likewise.errors import LikewiseWarning
+from likewise.counterfactuals.validation.validity import ValiditySpec, valid_edits
 from likewise.runtime.registry import Pictures
+from likewise.tables import Images
 
 STRENGTHS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 WAYS = {
@@ -113,19 +110,19 @@ def ghosted(pictures: Pictures) -> Pictures:
 
 
 def valid_share(way: str, given: argparse.Namespace) -> str:
-    """Edit, validate and count."""
-    images = people("choose", given.photographs, given.work)
-    there = [image for image in images.keys if (given.latents / f"{Path(image).stem}.npz").is_file()]
-    images = images.subset(there)
-    editor = Spoiled(way, **options_of(given, images), size=256)
-    contrast, folder = CONTRASTS["perceived_gender"], given.work / "hostile" / way
-    validators, _ = choose_validators(ValiditySpec(), set(), Edited(editor.attribute, "female", editor.held, toy=False))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LikewiseWarning)
-        edits = counterfactual(images, album(), editor=editor, folder=folder, strengths=STRENGTHS, spec=SweepSpec())
-        found = validate_edits(edits, folder, spec=validators, contrast=contrast)
+    """Edit and measure unless that was done, validate and count."""
+    folder = given.work / "hostile" / way
+    if not (folder / "measured.parquet").is_file():
+        images = people("choose", given.photographs, given.work)
+        there = [image for image in images.keys if (given.latents / f"{Path(image).stem}.npz").is_file()]
+        images = images.subset(there)
+        editor = Spoiled(way, **options_of(given, images), size=256)
+        about = Edited(editor.attribute, "female", editor.held, toy=False)
+        validators, _ = choose_validators(ValiditySpec(), set(), about)
+        block(images, SweepSpec(strengths=STRENGTHS), validators, folder, editor)
+    edits, measured = Images.read(folder / "edits.parquet"), artifacts_again(folder / "measured.parquet")
+    found, reasons = validity(edits, measured, CONTRASTS["perceived_gender"])
     valid = valid_edits(found, edits).frame["parent"].nunique()
-    reasons = assess(found, edits, validators, groups=groups_of(edits, contrast)).reasons
     why = Counter(reason for text in reasons for reason in text.split(", "))
     listed = ", ".join(f"{reason} {count}" for reason, count in why.most_common())
     return f"{way} ({WAYS[way]}): {valid} of {edits.frame['parent'].nunique()} valid; {listed}"
@@ -137,10 +134,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--latents", type=Path, help="folder of refined latents; default: DIR/latents")
     parser.add_argument("--photographs", type=int, default=24)
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
     given = parser.parse_args()
     given.latents = given.latents or given.work / "latents"
     given.editor, given.name, given.options = "direction", "hostile", "{}"
-    for way in WAYS:
+    for way in given.ways:
         print(valid_share(way, given), flush=True)
 
 

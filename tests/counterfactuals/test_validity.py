@@ -50,6 +50,7 @@ def answers(**changed):
                 ARTIFACT: 0.1,
                 OWN + TARGET: 0.8 if parent in GROUP else 0.2,
                 CONTROL + TARGET: 0.05,
+                CONTROL + ARTIFACT: 0.1,
                 NOISE + TARGET: 0.01,
             }
             values |= {q: v for (p, lv, q), v in changed.get("at", {}).items() if (p, lv) == (parent, level)}
@@ -113,6 +114,14 @@ def test_the_attribute_rises_at_every_step_within_noise():
     assert "good" not in reasons(answers(at={("good", 1.0, TARGET): 0.45})).index, "a score is not exact"
     sure = {("good", 1.0, TARGET): 0.9999, ("good", 2.0, TARGET): 0.992}
     assert "good" not in reasons(answers(at=sure)).index, "how sure a network is beyond 0.99 says nothing"
+
+
+def test_an_editor_with_artifacts_in_many_reconstructions_has_no_valid_edits():
+    """The validator misses some ghosts: where it finds them in many reconstructions, the others have them as well."""
+    many = {(parent, level, CONTROL + ARTIFACT): 0.9 for parent in PARENTS[1:4] for level in LEVELS}
+    assert "the editor's reconstructions have artifacts in many images" in reasons(answers(at=many))["good"]
+    few = {(parent, level, CONTROL + ARTIFACT): 0.9 for parent in PARENTS[1:3] for level in LEVELS}
+    assert "good" not in reasons(answers(at=few)).index
 
 
 def test_an_editor_of_strangers_has_no_look_alikes():

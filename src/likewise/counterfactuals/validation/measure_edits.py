@@ -70,6 +70,7 @@ class MeasureEdits:
             answers |= self._moved(validator, shown.parted(said[validator].astype(float)))
         if self.spec.artifacts == NETWORK:
             answers[ARTIFACT] = edit_artifacts(self.spec, original, edits, shown.control)
+            answers[CONTROL + ARTIFACT] = self._each(control_artifacts(original, edits, shown.control))
         elif self.spec.artifacts:
             answers[ARTIFACT] = shown.parted(said[self.spec.artifacts].astype(float))["edits"]
         if self._validators.recognizer is not None:
@@ -169,9 +170,21 @@ def edit_artifacts(spec: ValiditySpec, original: Pictures, edits: Pictures, cont
     recolored = classifier_and_label(spec.target or "")[0] == SKIN_TONE
     if edited_whole(changed_region(original, edits)):
         return whole_edit_artifacts(original, edits, recolored=recolored).astype(float)
-    if len(control) and _apart(control[0], edits) < _apart(original, edits):
+    if _drawn_again(original, edits, control):
         return by_way(original, edits, control[0], recolored=recolored)
     return artifact_scores(original, edits, recolored=recolored).astype(float)
+
+
+def control_artifacts(original: Pictures, edits: Pictures, control: Pictures) -> float:
+    """Return the probability of artifacts of the reconstruction, if edits are compared with it; otherwise NaN."""
+    if edited_whole(changed_region(original, edits)) or not _drawn_again(original, edits, control):
+        return float("nan")
+    return float(artifact_scores(original, control[:1], redrawn=True)[0])
+
+
+def _drawn_again(original: Pictures, edits: Pictures, control: Pictures) -> bool:
+    """Return whether edits are nearer to the reconstruction than to the original."""
+    return bool(len(control)) and _apart(control[0], edits) < _apart(original, edits)
 
 
 def _apart(picture: Pictures, edits: Pictures) -> float:

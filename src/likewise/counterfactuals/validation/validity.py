@@ -14,7 +14,8 @@ are held to rules, original by original:
 - **the person stayed**: the recognizer's distance to the original is below its threshold, directly or by way of the
   reconstruction. An editor that shows another person in most images has no valid edits;
 - **the picture is one**: the artifact validator finds no patch, ghost, seam, blur or wrong tone, between the original
-  and the edit, or between the reconstruction and the edit where the reconstruction is a picture itself.
+  and the edit, or between the reconstruction and the edit where the reconstruction is a picture itself. An editor with
+  artifacts in many reconstructions has no valid edits.
 
 A rule whose validator is missing is broken for all edits. An original that breaks a rule at one strength is excluded
 whole: excluding single strengths would change which images are averaged at each. Strengths beyond the training range
@@ -45,10 +46,13 @@ SUDDEN = "the attribute moves in the outermost step alone"
 BROKEN, UNFIT = "artifacts in the picture", "the validator of the attribute does not separate the groups"
 LEADS = "the editor moves a held attribute in most images"
 STRANGERS = "the editor shows another person in most images"
+HAUNTED = "the editor's reconstructions have artifacts in many images"
 LACKING, NO_CONTROL = "no validator of ", "no placebo arm to compare with"
 VALID, BEYOND = "valid", "extrapolation"
 ENOUGH = 0.5
 """Share of the images that must keep the rules at a strength beyond the training range."""
+MOST_HAUNTED = 0.4
+"""Share of an editor's reconstructions in which artifacts may be found."""
 LEAST_NOISE, LEAST_DRIFT, MOST_DRIFT = 0.02, 0.2, 0.4
 """Of scores from 0 to 1: measurement noise is taken to be at least this; the limits of what a drift may be."""
 SATURATED = 0.01
@@ -184,6 +188,7 @@ def assess(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mappi
     for_all = [LACKING + what for what in spec.missing] + ([UNFIT] if unfit and spec.target else [])
     for_all += [LEADS] if _leads(frame, too_far) else []
     for_all += [STRANGERS] if _strangers(broken, too_far, about["parent"].nunique()) else []
+    for_all += [HAUNTED] if _haunted(frame, spec.artifact) else []
     for_all += [NO_CONTROL] if _once(frame, CONTROL + TARGET).empty and spec.target else []
     whole = pd.DataFrame([(p, why) for p in about["parent"].unique() for why in for_all], columns=["parent", "reason"])
     together = pd.concat([whole, leaked, broken[~broken["level"].isin(too_far)], stuck])[["parent", "reason"]]
@@ -260,6 +265,12 @@ def _strangers(broken: pd.DataFrame, too_far: Sequence[float], images: int) -> b
     """Return whether most originals become another person: the others would pass because they look alike by chance."""
     rows = broken[(broken["reason"] == ANOTHER) & ~broken["level"].isin(too_far)]
     return bool(rows["parent"].nunique() > ENOUGH * images)
+
+
+def _haunted(frame: pd.DataFrame, limit: float) -> bool:
+    """Return whether many reconstructions have artifacts: the validator misses some, and their edits would pass."""
+    drawn = _once(frame, CONTROL + ARTIFACT).dropna()
+    return bool(len(drawn)) and float((drawn > limit).mean()) > MOST_HAUNTED
 
 
 def _once(frame: pd.DataFrame, question: str) -> pd.Series:

@@ -34,7 +34,7 @@ from likewise.tables.contrast import written
 class ValidateEdits(Stage):
     """Validate the edits."""
 
-    name, artifact, section, version = "validate-edits", VALIDITY, "validity", 6
+    name, artifact, section, version = "validate-edits", VALIDITY, "validity", 7
     help = "Validate the edits: the attribute changed, and nothing else did."
 
     def enabled(self, plan: Plan) -> bool:
