@@ -106,7 +106,7 @@ def world_decisions(seed: int, **sizes: int) -> dict[str, bool]:
         ),
         "labels differ, matched": labels["matched"],
         "labels differ, under any design": any(labels.values()),
-        "edits change labels": "change none of" not in slope_finding(edited_labels(seed)),
+        "edits change labels": "not shown to change" not in slope_finding(edited_labels(seed)),
     }
 
 

@@ -252,7 +252,7 @@ def claims(estimates: Estimates, edits: Estimates, notes: list[str], *, confound
             "different" in line or "worse for" in line for line in error_findings(found, CONTRAST, naming)
         ),
         "finding: labels differ": any(counts),
-        "finding: edits change labels": "change none of" not in slope_finding(edits),
+        "finding: edits change labels": "not shown to change" not in slope_finding(edits),
     }
 
 
