@@ -23,7 +23,7 @@ from likewise.runtime.registry import create
 class Match(Stage):
     """Match the images, or the trials, of the two groups."""
 
-    name, artifact, section = "match", MATCHES, "match"
+    name, artifact, section, version = "match", MATCHES, "match", 2
     help = "Match images or trials across the contrast."
 
     def needs(self, plan: Plan) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from likewise.audit.stage import Stage
 class MatchImages(Stage):
     """Match single images: a classifier rates images, not trials."""
 
-    name, artifact, section = "match-images", IMAGE_MATCHES, "match"
+    name, artifact, section, version = "match-images", IMAGE_MATCHES, "match", 2
     help = "Match single images for raters of images, where trials are matched."
 
     def enabled(self, plan: Plan) -> bool:

@@ -36,7 +36,7 @@ from likewise.tables.matching.matches import ENDS
 class MatchImpostors(Stage):
     """Match impostor trials of two people of one group, so that false match rates compare like with like."""
 
-    name, artifact, section, seeded = "match-impostors", IMPOSTOR_MATCHES, "match", True
+    name, artifact, section, version, seeded = "match-impostors", IMPOSTOR_MATCHES, "match", 2, True
     help = "Match impostor trials for false match rates, where trials are matched."
 
     def enabled(self, plan: Plan) -> bool:

@@ -16,7 +16,7 @@ from likewise.errors import LikewiseError
 class Variants(Stage):
     """Match again by each alternative design; ratings play no part in it."""
 
-    name, artifact, section = "variants", VARIANTS, "variant"
+    name, artifact, section, version = "variants", VARIANTS, "variant", 2
     help = "Match by alternative designs, for the specification curve."
 
     def enabled(self, plan: Plan) -> bool:

@@ -24,7 +24,7 @@ from likewise.tables.table import Table
 class Export(Stage):
     """Write the numbers of the report."""
 
-    name, artifact, section, counted = "export", EXPORT, "report", False
+    name, artifact, section, version, counted = "export", EXPORT, "report", 2, False
     help = "Write the numbers of the report as JSON and CSV."
 
     def needs(self, plan: Plan) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class Report(Stage):
 
     name, artifact, section, counted = "report", REPORT, "report", False
     help = "Write the report."
-    version = 7
+    version = 8
 
     def needs(self, plan: Plan) -> tuple[str, ...]:
         """Return everything that the page shows."""

@@ -34,7 +34,7 @@ _POOR = 0.5  # share of the image that the reconstructions miss, from which a no
 class Project(Stage):
     """Give each image a vector."""
 
-    name, artifact, section, version = "project", LATENTS, "project", 10
+    name, artifact, section, version = "project", LATENTS, "project", 11
     help = "Project the images into the generator's latent space, or encode them."
 
     def enabled(self, plan: Plan) -> bool:
