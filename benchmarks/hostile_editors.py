@@ -37,7 +37,7 @@ WAYS = {
     "aside": "moved along a direction that does not change the attribute",
     "reverse": "moved the wrong way",
     "ghost": "moved, with a shifted copy of the face in the picture at all strengths but 0",
-    "haunted": "moved, with the copy at strength 0 and in the reconstruction as well",
+    "ghost-everywhere": "moved, with the copy at strength 0 and in the reconstruction as well",
     "smiling": "moved, and a smile along with it that it says it holds",
     "aging": "moved, and the age along with it that it says it holds",
     "stranger": "moved, and the next person drawn at all strengths but 0",
@@ -66,7 +66,7 @@ class Spoiled(DirectionEditor):
         match self.way:
             case "aside":
                 strips = super().random(pictures, levels, images, seed=7)
-            case "haunted":
+            case "ghost-everywhere":
                 strips = np.stack([ghosted(strip) for strip in strips])
             case "ghost":
                 strips[:, moved] = np.stack([ghosted(strip[moved]) for strip in strips])
@@ -79,7 +79,7 @@ class Spoiled(DirectionEditor):
         if self.way in UNDRAWN:
             return pictures
         drawn = super().redraw(pictures, images)
-        return ghosted(drawn) if self.way == "haunted" else drawn
+        return ghosted(drawn) if self.way == "ghost-everywhere" else drawn
 
     def random(self, pictures: Pictures, levels: Sequence[float], images: Sequence[str] | None, seed: int) -> Pictures:
         """Return the random arm."""

@@ -48,10 +48,10 @@ class Ghost(WorldEditor):
         return ghosted(edited) if level else edited
 
 
-class Haunted(WorldEditor):
+class GhostEverywhere(WorldEditor):
     """Leaves the copy in every picture, also at strength 0 and in its reconstruction: no strength differs in it."""
 
-    name = "haunted"
+    name = "ghost-everywhere"
 
     def edit(self, pictures, level):
         return ghosted(super().edit(pictures, level))

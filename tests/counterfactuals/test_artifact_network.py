@@ -67,7 +67,7 @@ def ghosted(picture, mask, move):
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-def test_a_ghosting_editor_is_rejected_also_when_its_reconstruction_is_haunted(faces, everywhere):
+def test_a_ghosting_editor_is_rejected_also_when_its_reconstruction_has_the_ghost_as_well(faces, everywhere):
     """A ghost in every picture, the reconstruction among them, differs in no strength: so that one is looked at."""
     rejected = []
     for face in faces:

@@ -13,7 +13,7 @@ from broken_editors import (
     Bright,
     Compressed,
     Ghost,
-    Haunted,
+    GhostEverywhere,
     Late,
     Mirror,
     Mistaken,
@@ -86,7 +86,7 @@ def test_a_true_editor_has_valid_edits_and_a_finding(world, tmp_path):
     assert (found["estimate"] > 0).all() and len(found)
 
 
-IDLE = [Nothing, Tint, Ghost, Haunted, Smile, Reverse, Aging, Light]
+IDLE = [Nothing, Tint, Ghost, GhostEverywhere, Smile, Reverse, Aging, Light]
 HOSTILE = [Mirror, Bright, Compressed, Stranger, Mistaken, Late, Specks]
 
 

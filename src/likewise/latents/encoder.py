@@ -92,7 +92,7 @@ def eyeglasses_of(generator: Generator) -> Eyeglasses | None:
 
 
 def encoder_solver(generator: Generator, perceptual: Perceptual, *, every: int = 1) -> Solver:
-    """Return what takes signals to latents by the encoder alone; about every so-maniest is compared with its image."""
+    """Return what takes signals to latents by the encoder alone; about one in ``every`` is compared with its image."""
     words = f"features of {FAMILY}"
     return sampled_solver(generator, perceptual, Start(generator), every=every, words=words, families=(FAMILY,))
 
@@ -101,7 +101,7 @@ def sampled_solver(
     generator: Generator, perceptual: Perceptual, guess: Callable[[Tensor], Tensor], *, every: int, words: str,
     families: tuple[str, ...],
 ) -> Solver:  # fmt: skip
-    """Return what takes signals to the latents ``guess`` finds; about every so-maniest is compared with its image.
+    """Return what takes signals to the latents ``guess`` finds; about one in ``every`` is compared with its image.
 
     Which ones depends on their pixels alone, so that neither order nor batches change it.
     """
@@ -133,7 +133,7 @@ def sampled_solver(
 
 
 def _chosen(targets: Signals, every: int) -> npt.NDArray[np.bool_]:
-    """Choose every so-maniest image by its pixels."""
+    """Choose about one in ``every`` images by its pixels."""
     return np.array([crc32(target[:, ::16, ::16].tobytes()) % every == 0 for target in targets], dtype=bool)
 
 

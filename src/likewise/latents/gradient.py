@@ -360,20 +360,20 @@ def _apart(objective: Objective, drawn: Tensor, target: Tensor) -> Floats:
         return objective.perceptual.compare(drawn, shrunk(target, drawn.shape[-1])).double().cpu().numpy()
 
 
-class Halved:
+class HalfPrecision:
     """A perceptual distance whose network runs in bfloat16 where the processor computes in it: its step costs less."""
 
     def __init__(self, perceptual: DifferentiablePerceptual) -> None:
         self.name, self.license, self.device = perceptual.name, perceptual.license, perceptual.device
         self._perceptual = perceptual
-        self._halved = computes_in_bfloat16(perceptual.device.type)
+        self._lowered = computes_in_bfloat16(perceptual.device.type)
         self.between, self.compare, self.distance, self.features = (
             perceptual.between, perceptual.compare, perceptual.distance, perceptual.features,
         )  # fmt: skip
 
     def embed(self, x: Tensor) -> Tensor:
         """Return the features ``[n, d]`` of ``[n, 3, H, W]``."""
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._halved):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._lowered):
             return self._perceptual.embed(x).float()
 
 
@@ -420,7 +420,7 @@ def quick_solver(
     looked = differentiable(perceptual, DifferentiablePerceptual)  # type: ignore[type-abstract]
     who = IDENTITY if identity is None else identity
     recognizer = recognizer_of(who, drawing.device)
-    objective = Objective(drawing, Halved(looked), weight, recognizer, SAME_PERSON_NEWTON, drafts=True)
+    objective = Objective(drawing, HalfPrecision(looked), weight, recognizer, SAME_PERSON_NEWTON, drafts=True)
     mean = torch.from_numpy(generator.mean_w()).to(drawing.device)
     correction = correction_of(generator) if who == IDENTITY else None  # which was fitted to its embeddings
     parts = {"encoder start": FAMILY} | ({f"identity by {who}": recognizer.family} if recognizer else {})

@@ -108,7 +108,7 @@ class Projection:
     spec: ProjectSpec
     album: PictureSource
     every: int = 1
-    """Of an encoder's latents about every so-maniest is drawn and compared with its image (see ``compared_every``)."""
+    """About one in ``every`` latents of ``encoder`` and ``quick`` is compared with its image (``compared_every``)."""
 
     def __call__(self, images: list[str]) -> Result:
         """Return of each image what became of it, its latent, the distance left, the mean face's, and the losses."""

@@ -46,12 +46,12 @@ SUDDEN = "the attribute moves in the outermost step alone"
 BROKEN, UNFIT = "artifacts in the picture", "the validator of the attribute does not separate the groups"
 LEADS = "the editor moves a held attribute in most images"
 STRANGERS = "the editor shows another person in most images"
-HAUNTED = "the editor's reconstructions have artifacts in many images"
+POOR_RECONSTRUCTIONS = "the editor's reconstructions have artifacts in many images"
 LACKING, NO_CONTROL = "no validator of ", "no placebo arm to compare with"
 VALID, BEYOND = "valid", "extrapolation"
 ENOUGH = 0.5
 """Share of the images that must keep the rules at a strength beyond the training range."""
-MOST_HAUNTED = 0.4
+MOST_POOR = 0.4
 """Share of an editor's reconstructions in which artifacts may be found."""
 LEAST_NOISE, LEAST_DRIFT, MOST_DRIFT = 0.02, 0.2, 0.4
 """Of scores from 0 to 1: measurement noise is taken to be at least this; the limits of what a drift may be."""
@@ -188,7 +188,7 @@ def assess(ratings: Ratings, edits: Images, spec: ValiditySpec, *, groups: Mappi
     for_all = [LACKING + what for what in spec.missing] + ([UNFIT] if unfit and spec.target else [])
     for_all += [LEADS] if _leads(frame, too_far) else []
     for_all += [STRANGERS] if _strangers(broken, too_far, about["parent"].nunique()) else []
-    for_all += [HAUNTED] if _haunted(frame, spec.artifact) else []
+    for_all += [POOR_RECONSTRUCTIONS] if _poor_reconstructions(frame, spec.artifact) else []
     for_all += [NO_CONTROL] if _once(frame, CONTROL + TARGET).empty and spec.target else []
     whole = pd.DataFrame([(p, why) for p in about["parent"].unique() for why in for_all], columns=["parent", "reason"])
     together = pd.concat([whole, leaked, broken[~broken["level"].isin(too_far)], stuck])[["parent", "reason"]]
@@ -267,10 +267,10 @@ def _strangers(broken: pd.DataFrame, too_far: Sequence[float], images: int) -> b
     return bool(rows["parent"].nunique() > ENOUGH * images)
 
 
-def _haunted(frame: pd.DataFrame, limit: float) -> bool:
+def _poor_reconstructions(frame: pd.DataFrame, limit: float) -> bool:
     """Return whether many reconstructions have artifacts: the validator misses some, and their edits would pass."""
     drawn = _once(frame, CONTROL + ARTIFACT).dropna()
-    return bool(len(drawn)) and float((drawn > limit).mean()) > MOST_HAUNTED
+    return bool(len(drawn)) and float((drawn > limit).mean()) > MOST_POOR
 
 
 def _once(frame: pd.DataFrame, question: str) -> pd.Series:
